@@ -1,0 +1,132 @@
+#pragma once
+// The seam between the runtime and a driver: about a dozen cold virtual calls. The submit path never comes here: it touches
+// only QueueView, which is plain data.
+// Thread safety: every call may come from any thread.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <aql/abi/packet.hpp>
+#include <aql/abi/queue.hpp>
+#include <aql/abi/signal.hpp>
+#include <aql/error.hpp>
+#include <aql/types.hpp>
+
+namespace aql::detail {
+
+enum class PoolKind : std::uint8_t { device_coarse, device_fine, host_fine, host_coarse, kernarg, executable };
+inline constexpr unsigned kPoolKinds = 6;
+
+struct DeviceInfo {
+  std::string driver;          // "sim", "rocr", "kfd"
+  std::string selector;        // what Device::open takes: "sim:gfx942", "rocr:0"
+  std::string name;            // product: "MI300X"
+  std::string isa;             // full target id: "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
+  std::string target;          // "gfx942"
+  bool xnack = false, sramecc = true;
+  std::uint32_t compute_units = 0, xcc_count = 1, simds_per_cu = 4, waves_per_simd = 8;
+  std::uint32_t vgprs_per_lane = 512, vgpr_granule = 8, lds_bytes = 65536, lds_granule = 512;
+  std::uint32_t max_workgroup_size = 1024, max_private_bytes = 131056, groups_per_cu = 16;
+  std::uint32_t wavefront_size = 64;
+  std::uint32_t max_queues = 128, min_queue_packets = 64, max_queue_packets = 131072;
+  std::uint32_t clock_mhz = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t timestamp_hz = 100'000'000;
+  std::uint64_t shared_aperture = 0, private_aperture = 0; // 64-bit bases, for hidden arguments; 0 = unknown
+  bool host_access_device_memory = true;                   // large BAR or unified
+};
+
+struct Allocation {
+  std::uint64_t device_address = 0;
+  std::byte* host = nullptr;   // null: not host accessible
+  std::size_t size_bytes = 0;
+  PoolKind kind = PoolKind::device_coarse;
+  std::uint64_t cookie = 0;    // driver-private
+};
+
+// An HSA signal object in memory that device and host see. handle == device address.
+struct SignalView {
+  abi::AmdSignal* object = nullptr;      // host address
+  std::uint64_t handle = 0;
+  void (*notify)(void*) noexcept = nullptr; // after a host store/RMW: wakes whoever sleeps on it; null on hardware
+  void* notify_arg = nullptr;
+  std::uint64_t cookie = 0;
+};
+
+enum class QueueProducers : std::uint8_t { single, multi };
+
+struct QueueFaultInfo {
+  Errc code = Errc::ok;
+  std::uint32_t hsa_status = 0;
+  std::uint64_t packet_index = ~0ULL; // first packet that failed, ~0 if unknown
+  std::string detail;
+};
+
+struct QueueRequest {
+  std::uint32_t packets = 1024;
+  QueueProducers producers = QueueProducers::multi;
+  std::int32_t priority = 0;
+  std::span<const std::uint32_t> cu_mask{};
+  std::function<void(const QueueFaultInfo&)> on_fault; // at most once, on a driver thread, outside all locks
+  std::function<Errc(std::uint16_t type, const std::uint64_t args[4], std::uint64_t return_address)> agent_function;
+};
+
+// Everything the submit path needs; copied into Queue. Pointers are host addresses, valid until destroy_queue.
+struct QueueView {
+  abi::Slot* ring = nullptr;
+  std::uint64_t mask = 0;                    // packets - 1
+  std::uint64_t* write_index = nullptr;      // shared with the processor; atomic_ref
+  std::uint64_t* read_index = nullptr;
+  std::uint64_t* doorbell = nullptr;         // null: ring through ring_slow
+  void (*notify)(void*) noexcept = nullptr;  // after the doorbell store; null on hardware
+  void* notify_arg = nullptr;
+  void (*ring_slow)(void*, std::uint64_t index) noexcept = nullptr; // doorbell kinds that are no raw doorbell
+  void* ring_arg = nullptr;
+  abi::AmdQueue* amd_queue = nullptr;        // host address; null if the driver hides it
+  std::uint64_t queue_address = 0;           // device address of amd_queue_t (hidden argument queue_ptr)
+  std::uint64_t id = 0;                      // driver's handle for destroy_queue
+};
+
+class Driver {
+public:
+  virtual ~Driver() = default;
+  [[nodiscard]] virtual const DeviceInfo& info() const noexcept = 0;
+
+  // Memory. Alignment of what is returned: at least 4096 for executable, 256 otherwise. `label` appears in fault reports.
+  virtual Result<Allocation> allocate(PoolKind kind, std::size_t size_bytes, std::string_view label) = 0;
+  virtual Result<void> free(const Allocation& allocation) = 0;
+  // Makes host memory visible to the device; `writable` false maps it read-only.
+  virtual Result<Allocation> pin(void* host, std::size_t size_bytes, bool writable) = 0;
+  virtual Result<void> unpin(const Allocation& allocation) = 0;
+  // Synchronous copies between any two accessible addresses (device or host), and a 32-bit pattern fill.
+  virtual Result<void> copy(std::uint64_t dst, std::uint64_t src, std::size_t size_bytes) = 0;
+  virtual Result<void> fill32(std::uint64_t dst, std::uint32_t pattern, std::size_t count) = 0;
+  // Makes written code visible to instruction fetch, and gives it a name in reports. Called after each load.
+  virtual Result<void> commit_code(const Allocation& allocation) = 0;
+  virtual void set_symbolizer(std::function<std::string(std::uint64_t pc)> symbolizer) = 0;
+
+  // Signals.
+  virtual Result<SignalView> create_signal(std::int64_t initial) = 0;
+  virtual Result<void> destroy_signal(const SignalView& signal) = 0;
+  // Sleeps until *some* signal may have changed, or `deadline`; spurious returns allowed, lost wake-ups not: `epoch` is a value
+  // from wait_epoch() read before the caller last looked at the signal.
+  virtual std::uint64_t wait_epoch(const SignalView& signal) noexcept = 0;
+  virtual void wait_changed(const SignalView& signal, std::uint64_t epoch, Deadline deadline) noexcept = 0;
+
+  // Queues.
+  virtual Result<QueueView> create_queue(const QueueRequest& request) = 0;
+  virtual Result<void> destroy_queue(std::uint64_t id) = 0;
+  virtual Result<void> inactivate_queue(std::uint64_t id) = 0;
+
+  // Clocks: device ticks now, and conversion of device ticks to nanoseconds of CLOCK_MONOTONIC.
+  virtual std::uint64_t timestamp() noexcept = 0;
+  virtual std::int64_t to_host_ns(std::uint64_t ticks) noexcept = 0;
+};
+
+} // namespace aql::detail

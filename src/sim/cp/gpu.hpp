@@ -1,0 +1,109 @@
+#pragma once
+// The software GPU: memory, queues, a packet processor and worker threads. It sees what hardware sees: an amd_queue_t, a ring,
+// a doorbell. It knows no driver and no ELF file; a symbol callback gives it names for reports.
+// Thread safety: all members may be called from any thread unless they say otherwise. Callbacks run on the processor's thread,
+// outside all locks.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <aql/abi/queue.hpp>
+#include <aql/error.hpp>
+
+#include "sim/cp/profile.hpp"
+#include "sim/exec/wave.hpp"
+#include "sim/fault.hpp"
+#include "sim/mem/address_map.hpp"
+
+namespace aql::sim {
+
+struct GpuOptions {
+  unsigned workers = 1;                      // threads that run waves; 0: as many as the host has
+  bool hand_stepped = false;                 // no thread of its own: step() does the work (tests)
+  std::uint64_t seed = 0;                    // scheduling of queues and waves with one worker is a function of this
+  std::uint32_t slice_instructions = 4096;   // a wave yields after at most this many
+  std::uint64_t watchdog_instructions = 0;   // per dispatch, 0 = off
+  std::uint64_t watchdog_ms = 0;             // wall time per dispatch without end, 0 = off
+  bool barrier_nonpositive_satisfies = false;// barrier-AND/OR: "<= 0" instead of "== 0"
+  bool needs_doorbell = true;                // packets beyond the last doorbell are not looked at
+  bool acquire_always = false;               // invalidate L1 before every dispatch (AMDGPUUsage's wording)
+  bool kernarg_preload_firmware = true;      // start at entry + 256 when a kernel preloads kernargs
+  bool poison = false;                       // fill VGPRs and LDS with a pattern at wave start
+  MatrixNumerics numerics = MatrixNumerics::exact;
+};
+
+enum class QueueState : std::uint8_t { active, inactive, destroyed };
+
+// A queue's error as the processor reports it, once.
+struct QueueFault {
+  Errc code = Errc::ok;
+  std::uint32_t error_bits = 0;   // abi::QueueError bits, as stored in queue_inactive_signal
+  std::uint64_t packet_index = 0;
+  std::string detail;             // report, several lines for memory faults and hangs
+  Fault fault;                    // code == ok if no wave was involved
+};
+
+struct QueueConfig {
+  abi::AmdQueue* amd_queue = nullptr;        // host address of the structure; its device address is queue_address
+  std::uint64_t queue_address = 0;
+  std::uint64_t* doorbell = nullptr;         // host address of the 64-bit doorbell; armed to ~0 by create_queue
+  std::function<void(const QueueFault&)> on_error; // at most once
+  // Called when a dispatch needs more scratch than the queue has (bytes a lane): true = amd_queue_t was updated, retry.
+  // Empty: the processor stores kQueueErrorScratch in queue_inactive_signal, and retries when it reads 0 again (ROCr handshake),
+  // if external_scratch is set; otherwise it allocates scratch itself.
+  bool external_scratch = false;
+  // Agent-dispatch packets: function(type, args[4], return_address) -> Errc. Empty: INVALID_PACKET_FORMAT.
+  std::function<Errc(std::uint16_t type, const std::uint64_t args[4], std::uint64_t return_address)> agent_function;
+  std::int32_t priority = 0;
+  std::uint64_t cu_mask[8] = {};             // all zero = all
+};
+
+using QueueId = std::uint64_t;
+
+class Gpu {
+public:
+  static Result<std::unique_ptr<Gpu>> create(const DeviceProfile& profile, const GpuOptions& options);
+  ~Gpu();
+
+  [[nodiscard]] AddressMap& memory() noexcept;
+  [[nodiscard]] const DeviceProfile& profile() const noexcept;
+  [[nodiscard]] std::uint64_t shared_aperture() const noexcept;  // 64-bit bases
+  [[nodiscard]] std::uint64_t private_aperture() const noexcept;
+
+  Result<QueueId> create_queue(const QueueConfig& config);
+  // Ends work in flight (waves are stopped at the next slice) and returns when the processor has left the ring.
+  Result<void> destroy_queue(QueueId id);
+  // Stops a queue as if it had faulted (hsa_queue_inactivate).
+  Result<void> inactivate_queue(QueueId id);
+  [[nodiscard]] Result<QueueState> queue_state(QueueId id) const;
+
+  // The doorbell of a queue was written. Cheap; wakes the processor when it sleeps. `arg` is the Gpu.
+  static void notify(void* arg) noexcept;
+  // A signal that a barrier packet may wait for was written by the host. Same wake-up.
+  void notify_signal() noexcept;
+  // Counter bumped at every completion-signal store; blocked host waits sleep on it (futex), see wait_for_event().
+  [[nodiscard]] std::atomic<std::uint32_t>& event_counter() noexcept;
+
+  // hand_stepped: does a bounded amount of work; false if there was nothing to do.
+  bool step();
+  // Runs step() until idle (tests).
+  void run_until_idle();
+
+  // address -> "kernel name" for reports, may be empty.
+  void set_symbolizer(std::function<std::string(std::uint64_t)> symbolizer);
+  // amd_signal_t.event_id to raise (virtual KFD events).
+  void set_event_hook(std::function<void(std::uint32_t event_id)> hook);
+  void set_trace(TraceSink* sink);              // null: off
+  void set_fidelity(FidelityCounters* counters);
+  // Device clock, ticks of profile().timestamp_hz.
+  [[nodiscard]] std::uint64_t timestamp() const noexcept;
+
+private:
+  Gpu();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace aql::sim

@@ -1,0 +1,3 @@
+#pragma once
+// The only way tests include Catch2.
+#include <catch2/catch.hpp>
