@@ -39,6 +39,21 @@ struct Deadline {
   [[nodiscard]] bool passed() const noexcept { return !infinite && Clock::now() >= at; }
 };
 
+// Kinds of memory. Coarse: coherent at dispatch boundaries only. Fine: coherent with the host while a kernel runs.
+enum class PoolKind : std::uint8_t { device_coarse, device_fine, host_fine, host_coarse, kernarg, executable };
+inline constexpr unsigned kPoolKinds = 6;
+[[nodiscard]] constexpr const char* to_string(PoolKind kind) noexcept {
+  switch (kind) {
+  case PoolKind::device_coarse: return "device coarse";
+  case PoolKind::device_fine: return "device fine";
+  case PoolKind::host_fine: return "host fine";
+  case PoolKind::host_coarse: return "host coarse";
+  case PoolKind::kernarg: return "kernarg";
+  case PoolKind::executable: return "executable";
+  }
+  return "unknown";
+}
+
 enum class Wait : std::uint8_t { blocked, busy }; // blocked: spin briefly, then sleep; busy: never sleep
 
 } // namespace aql
