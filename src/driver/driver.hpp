@@ -33,6 +33,12 @@ struct Allocation {
   std::uint64_t cookie = 0;    // driver-private
 };
 
+// Part of a loaded code object with its own permissions.
+struct CodeSegment {
+  std::size_t offset = 0, size_bytes = 0;
+  bool read = true, write = false, execute = false;
+};
+
 // An HSA signal object in memory that device and host see. handle == device address.
 struct SignalView {
   abi::AmdSignal* object = nullptr;      // host address
@@ -90,8 +96,9 @@ public:
   // Synchronous copies between any two accessible addresses (device or host), and a 32-bit pattern fill.
   virtual Result<void> copy(std::uint64_t dst, std::uint64_t src, std::size_t size_bytes) = 0;
   virtual Result<void> fill32(std::uint64_t dst, std::uint32_t pattern, std::size_t count) = 0;
-  // Makes written code visible to instruction fetch, and gives it a name in reports. Called after each load.
-  virtual Result<void> commit_code(const Allocation& allocation) = 0;
+  // Called after a code object was written into an executable allocation: makes it visible to instruction fetch, and sets the
+  // permissions of its segments where the device has page permissions (gaps between segments become inaccessible).
+  virtual Result<void> commit_code(const Allocation& allocation, std::span<const CodeSegment> segments) = 0;
   virtual void set_symbolizer(std::function<std::string(std::uint64_t pc)> symbolizer) = 0;
 
   // Signals.

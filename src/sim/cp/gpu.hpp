@@ -83,8 +83,11 @@ public:
   static void notify(void* arg) noexcept;
   // A signal that a barrier packet may wait for was written by the host. Same wake-up.
   void notify_signal() noexcept;
-  // Counter bumped at every completion-signal store; blocked host waits sleep on it (futex), see wait_for_event().
+  // Counter bumped at every completion-signal store; blocked host waits sleep on it (futex), see wait_for_event(). notify_signal() bumps it too.
   [[nodiscard]] std::atomic<std::uint32_t>& event_counter() noexcept;
+
+  // Sleeps until event_counter() differs from `seen`, at most `timeout_ns`; spurious returns allowed.
+  void wait_for_event(std::uint32_t seen, std::int64_t timeout_ns) noexcept;
 
   // hand_stepped: does a bounded amount of work; false if there was nothing to do.
   bool step();

@@ -1,0 +1,28 @@
+#pragma once
+// What one opened device consists of, shared by everything made from it.
+
+#include <memory>
+
+#include <aql/device.hpp>
+
+#include "base/fork_guard.hpp"
+#include "driver/driver.hpp"
+#include "memory/registry.hpp"
+
+namespace aql::detail {
+
+struct DeviceState {
+  std::shared_ptr<Driver> driver;
+  MemoryRegistry memory;
+  ForkGuard fork;
+
+  DeviceState() = default;
+  DeviceState(const DeviceState&) = delete;
+  DeviceState& operator=(const DeviceState&) = delete;
+  ~DeviceState() {
+    // In a forked child the driver's threads do not exist: joining them would never end. The parent owns the device.
+    if (fork.forked()) new std::shared_ptr<Driver>(std::move(driver));
+  }
+};
+
+} // namespace aql::detail
