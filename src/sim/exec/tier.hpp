@@ -17,11 +17,12 @@
 #define AQL_TIER_BEGIN
 #define AQL_TIER_END
 #elif defined(__clang__)
+// No prefer-vector-width here: clang would ignore the whole attribute.
 #if AQL_TIER == 1
 #define AQL_TIER_BEGIN _Pragma("clang attribute push(__attribute__((target(\"avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt\"))), apply_to = function)")
 #else
 #define AQL_TIER_BEGIN \
-  _Pragma("clang attribute push(__attribute__((target(\"avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512\"))), apply_to = function)")
+  _Pragma("clang attribute push(__attribute__((target(\"avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt\"))), apply_to = function)")
 #endif
 #define AQL_TIER_END _Pragma("clang attribute pop")
 #else

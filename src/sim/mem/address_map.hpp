@@ -1,12 +1,14 @@
 #pragma once
-// The device's view of memory: which addresses are mapped, to which host bytes, with which permissions.
-// Thread safety: map/unmap may be called from any thread while workers access memory; unmap returns only when no worker
-// can still touch the region (workers announce slices through AccessEpoch).
+// The device's view of memory: which addresses are mapped, to which host bytes, with which permissions. Regions are exact to
+// the byte: one byte past an allocation is not mapped.
+// Thread safety: everything may be called from any thread. unmap() and protect() return only when no worker can still use the
+// old translation: workers announce what they do with a Slice.
+// Memory ordering: label M, slot.epoch -> generation (worker) against generation -> slot.epoch (unmap), all seq_cst: either
+// the worker sees the new generation and drops its translations, or unmap sees the worker's slice and waits for its end.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +29,7 @@ struct Region {
   std::uint8_t permissions = kRead | kWrite;
   MemoryKind kind = MemoryKind::other;
   std::uint64_t id = 0;        // unique, assigned by map()
-  std::string label;           // for reports; may be empty
+  std::string label{};         // for reports; may be empty
 };
 
 class AddressMap {
@@ -37,32 +39,57 @@ public:
   AddressMap(const AddressMap&) = delete;
   AddressMap& operator=(const AddressMap&) = delete;
 
-  // Adds a region. Errors: empty, wraps around, overlaps an existing one.
+  // Adds a region and returns its id. Errors: empty, no host memory, wraps around, in the null page, overlaps an existing one.
   Result<std::uint64_t> map(Region region);
   // Removes the region that starts at `address`; waits until no worker can still touch it. Remembered for reports.
+  // May be called by a thread that holds a Slice itself, as long as no access of it is under way.
   Result<Region> unmap(std::uint64_t address);
-  // Changes permissions of the region that starts at `address`.
+  // Changes permissions of the region that starts at `address`; waits like unmap().
   Result<void> protect(std::uint64_t address, std::uint8_t permissions);
 
   // The region that holds `address`, copied.
   [[nodiscard]] std::optional<Region> find(std::uint64_t address) const;
   // "4 bytes past buffer 'x' of 1024 bytes at 0x..., device coarse", "inside a freed buffer ...", "null page", "no allocation near".
   [[nodiscard]] std::string describe(std::uint64_t address) const;
-  // Host pointer for [address, address + size) if all of it is mapped with `permissions`, else null.
+  // The same for an access of `size` bytes that needs `permissions`: also says what it lacks ("... read-only", "crosses the end of ...").
+  [[nodiscard]] std::string describe_access(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) const;
+  // Host pointer for [address, address + size) if all of it is mapped with `permissions`, else null. The pointer is good until
+  // the region is unmapped; threads that run while others unmap hold a Slice from before this call to their last use.
   [[nodiscard]] std::byte* translate(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) const;
+
+  // What a translation cache keeps: begin > end when nothing is mapped at the address asked for.
+  struct Extent {
+    std::uint64_t begin = 1, end = 0;
+    std::byte* host = nullptr;
+    std::uint8_t permissions = 0;
+    MemoryKind kind = MemoryKind::other;
+  };
+  [[nodiscard]] Extent extent(std::uint64_t address) const;
   // Raised by every map/unmap/protect; translation caches compare it.
   [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
 
-  // A worker holds a Slice while it runs instructions; unmap waits for all slices older than itself. Slices must be short
-  // (bounded instructions) and must not block on the host.
+  // A worker holds a Slice while it runs instructions; unmap waits for every slice that began before it. Slices must be short
+  // (bounded instructions) and must not block on the host. They nest.
   class Slice;
   struct Impl;
-  Impl& impl() noexcept { return *impl_; }
 
 private:
   friend class Slice;
   std::atomic<std::uint64_t> generation_{1};
   std::unique_ptr<Impl> impl_;
+};
+
+class AddressMap::Slice {
+public:
+  explicit Slice(AddressMap& map);
+  ~Slice();
+  Slice(const Slice&) = delete;
+  Slice& operator=(const Slice&) = delete;
+
+  struct Slot;
+
+private:
+  Slot* slot_;
 };
 
 } // namespace aql::sim
