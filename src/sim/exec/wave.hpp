@@ -83,7 +83,7 @@ struct Workgroup {
 
 struct Wave {
   // SGPRs in encoding order. 126/127 (exec) and 106/107 (vcc) live here too; use the accessors for 64 bits.
-  alignas(64) std::uint32_t sgpr[128] = {};
+  alignas(64) std::uint32_t sgpr[isa::kSgprFileSize] = {};
   std::uint64_t pc = 0;                  // address of the instruction being executed
   std::uint32_t scc = 0;                 // 0 or 1
   std::uint32_t status = 0;              // STATUS bits without SCC/EXECZ/VCCZ, which are computed

@@ -28,6 +28,10 @@ enum class Op : std::uint16_t; // one per base mnemonic; src/sim/isa/ops.def
 
 // Where an operand comes from. SGPR numbers are the 7-bit encoding space: 0-101 SGPRs, 102/103 flat_scratch,
 // 104/105 xnack_mask, 106/107 vcc, 108-123 ttmp, 124 m0, 126/127 exec.
+// Written by user code to a trap register: goes here and is never read (Wave::sgpr has these extra entries).
+inline constexpr std::uint16_t kSgprSink = 128;
+inline constexpr unsigned kSgprFileSize = 128 + 16;
+
 enum class OperandKind : std::uint8_t { none, vgpr, agpr, sgpr, constant, special };
 
 struct Operand {
@@ -78,7 +82,7 @@ using Handler = Next (*)(Wave&, const Inst&);
 
 namespace isa { struct OpInfo; }
 
-// 128 bytes: two cache lines, the hot fields in the first.
+// Three cache lines; what a handler needs first is in front.
 struct alignas(64) Inst {
   std::atomic<Handler> handler{nullptr};
   const void* kernel = nullptr;       // second-level function of the family (e.g. the 64-lane loop), set by bind()
