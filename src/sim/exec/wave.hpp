@@ -67,7 +67,10 @@ struct DispatchContext {
   std::uint64_t scratch_base = 0;        // device address of the dispatch's scratch backing memory
   std::uint32_t scratch_lane_bytes = 0;  // private segment of a work-item
   std::uint32_t scratch_wave_bytes = 0;  // rounded
-  std::uint64_t code_generation = 0;
+  std::uint64_t code_generation = 0;     // CodeCache::begin_dispatch()
+  std::uint64_t (*clock)(void* arg) = nullptr; // s_memrealtime: device timestamp; null: the host's steady clock in 10 ns ticks
+  void* clock_arg = nullptr;
+  std::uint32_t core_clocks_per_tick = 17;     // s_memtime counts core clocks
   TraceSink* trace = nullptr;            // --trace-insts, null when off
   FidelityCounters* fidelity = nullptr;  // null when off
 };
@@ -84,7 +87,9 @@ struct Workgroup {
 struct Wave {
   // SGPRs in encoding order. 126/127 (exec) and 106/107 (vcc) live here too; use the accessors for 64 bits.
   alignas(64) std::uint32_t sgpr[isa::kSgprFileSize] = {};
-  std::uint64_t pc = 0;                  // address of the instruction being executed
+  // Address of the next instruction, exact whenever run_wave has returned (on a fault: of the faulting instruction). Inside
+  // handlers it is stale: they read Inst::pc, and write this only to return Next::jump.
+  std::uint64_t pc = 0;
   std::uint32_t scc = 0;                 // 0 or 1
   std::uint32_t status = 0;              // STATUS bits without SCC/EXECZ/VCCZ, which are computed
   std::uint32_t trapsts = 0;
@@ -101,6 +106,7 @@ struct Wave {
   DispatchContext* dispatch = nullptr;
   MemoryPort* port = nullptr;
   CodeCache* code = nullptr;
+  std::uint64_t code_generation = 0;     // raised by s_icache_inv; the newer of this and the dispatch's counts
   std::uint64_t instructions = 0;        // executed
   std::uint32_t sleep_hint = 0;          // s_sleep operand when Next::yield
   Fault* fault = nullptr;                // storage provided by the worker; filled before Next::fault is returned

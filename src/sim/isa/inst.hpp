@@ -1,9 +1,8 @@
 #pragma once
 // One decoded instruction, as the execution loop wants it: fields extracted once, a handler bound once.
-// Thread safety: written once by the decoder (under the code page's lock), read-only afterwards; `handler` is published last
-// with release and read with acquire (label I: decoded fields -> handler).
+// Thread safety: written once by the decoder, under the code cache's lock, and published with its block (label I: decoded
+// instructions -> block entry, release; the loop reads the entry with acquire). Read-only afterwards.
 
-#include <atomic>
 #include <cstdint>
 
 namespace aql::sim {
@@ -84,9 +83,10 @@ namespace isa { struct OpInfo; }
 
 // Three cache lines; what a handler needs first is in front.
 struct alignas(64) Inst {
-  std::atomic<Handler> handler{nullptr};
+  Handler handler = nullptr;
   const void* kernel = nullptr;       // second-level function of the family (e.g. the 64-lane loop), set by bind()
   const isa::OpInfo* info = nullptr;
+  std::uint64_t pc = 0;               // device address of this instruction; what handlers use instead of Wave::pc
   std::uint8_t size_bytes = 0;        // 4, 8, 12 or 16
   isa::Format format = isa::Format::illegal;
   isa::Op op{};
