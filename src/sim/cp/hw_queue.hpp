@@ -1,0 +1,126 @@
+#pragma once
+// One hardware queue: reads the ring, decides when a packet may launch, launches it, completes barrier packets.
+// Thread safety: poll() and what it calls belong to the processor's thread. record_fault() and dispatch_over() may be called by any
+// worker.
+// Memory ordering: label A, the packet's first 32-bit word is loaded with acquire, the partner of the producer's release store;
+// label C, the read index is released after the slot is INVALID again; label Q, in_flight_ is decremented with release by
+// the worker that completed a dispatch and read with acquire where the barrier bit is honoured.
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <aql/abi/packet.hpp>
+#include <aql/abi/queue.hpp>
+
+#include "sim/cp/engine.hpp"
+#include "sim/cp/kernel_code.hpp"
+
+namespace aql::sim {
+
+class Processor;
+
+// abi::QueueError bits for a fault of a wave.
+[[nodiscard]] std::uint32_t queue_error_bits(Errc code) noexcept;
+
+// Why a packet cannot be processed.
+struct PacketError {
+  Errc code = Errc::ok;
+  std::uint32_t bits = 0;
+  std::string detail;
+};
+
+class HwQueue {
+public:
+  enum class Poll : std::uint8_t {
+    idle,    // nothing to do until somebody rings
+    waiting, // a packet waits: for earlier ones, for signals, for scratch
+    worked,  // at least one packet was processed
+  };
+
+  HwQueue(Engine& engine, Processor& processor, QueueId id, const QueueConfig& config, abi::Slot* ring);
+
+  // Processes at most `packets` packets.
+  Poll poll(unsigned packets);
+  // After what was rung for is consumed: makes the doorbell ready to show the next ring, whatever its value.
+  void rearm() noexcept;
+  // A packet that waits for memory nobody tells us about (a signal stored by a kernel): look again before long.
+  [[nodiscard]] bool waits_for_memory() const noexcept { return stage_ == Stage::condition || stage_ == Stage::scratch; }
+
+  // Any thread: the queue stops; the first error wins. `kernel_object` names the kernel in the report.
+  void record_fault(QueueFault fault, std::uint64_t kernel_object = 0);
+  [[nodiscard]] bool fault_pending() const noexcept { return fault_pending_.load(std::memory_order_acquire); }
+  // Processor: ends in-flight work of a faulted queue; true when the error may be reported now.
+  [[nodiscard]] bool settle_fault();
+  // Processor, no locks held: stores the error bits and calls on_error, once.
+  void deliver_fault();
+
+  void dispatch_over() noexcept { in_flight_.fetch_sub(1, std::memory_order_release); } // label Q
+  [[nodiscard]] bool drained() const noexcept { return in_flight_.load(std::memory_order_acquire) == 0; }
+  // Stops everything that runs.
+  void stop_all();
+  void link(Dispatch* dispatch) noexcept;
+  void unlink(Dispatch* dispatch) noexcept;
+
+  [[nodiscard]] QueueId id() const noexcept { return id_; }
+  [[nodiscard]] QueueState state() const noexcept { return state_.load(std::memory_order_acquire); }
+  void set_state(QueueState state) noexcept { state_.store(state, std::memory_order_release); }
+  [[nodiscard]] bool callback_running() const noexcept { return callback_running_; }
+
+private:
+  enum class Stage : std::uint8_t { fetch, condition, scratch };
+
+  [[nodiscard]] bool fetch(std::uint32_t& word0);
+  void note_ring(std::uint64_t value, std::uint64_t write) noexcept;
+  // true: consumed; false: waits, or the queue has become inactive.
+  bool process(std::uint32_t word0);
+  bool process_dispatch(std::uint32_t word0, const abi::KernelDispatchPacket& packet);
+  bool process_extended(std::uint32_t word0);
+  bool process_barrier(std::uint32_t word0, bool all);
+  bool process_barrier_value(std::uint32_t word0);
+  bool process_agent(std::uint32_t word0);
+  bool process_vendor(std::uint32_t word0);
+  [[nodiscard]] bool get_scratch(Dispatch& dispatch, std::uint32_t lane_bytes);
+  // Slot INVALID, then the read index.
+  void consume();
+  // Completion of packets that the processor itself executes.
+  void complete(std::uint32_t word0, std::uint64_t signal, std::uint64_t start_ts);
+  void reject(PacketError error);
+  [[nodiscard]] abi::Slot& slot() noexcept { return ring_[read_ & mask_]; }
+  [[nodiscard]] abi::AmdQueue& amd() noexcept { return *config_.amd_queue; }
+  // Value of a signal, or nothing after the packet was rejected.
+  [[nodiscard]] std::optional<std::int64_t> load_signal(std::uint64_t handle, const char* what);
+
+  Engine& engine_;
+  Processor& processor_;
+  const QueueId id_;
+  const QueueConfig config_;
+  abi::Slot* const ring_;
+  const std::uint64_t mask_;
+  const bool single_;
+  std::uint64_t read_ = 0;    // next packet
+  std::uint64_t rung_ = 0;    // first packet that nobody has rung for
+  std::uint64_t armed_ = 0;   // doorbell value that means "nothing new"
+  std::uint64_t seen_doorbell_ = 0;
+  bool rearm_ = false;        // the doorbell holds a ring that was noted
+  Stage stage_ = Stage::fetch;
+  std::uint32_t satisfied_ = 0;         // dependencies seen at 0, bit by position
+  std::uint32_t reported_negative_ = 0;
+  std::uint64_t condition_start_ = 0;
+  Dispatch* first_ = nullptr; // in flight
+  WaveSlots external_slots_;  // external scratch
+  std::atomic<std::uint32_t> external_users_{0};
+  std::atomic<std::uint64_t> in_flight_{0};
+  std::atomic<QueueState> state_{QueueState::active};
+  std::atomic<bool> fault_pending_{false};
+  bool stop_sent_ = false;
+  bool callback_running_ = false;
+  std::mutex fault_mutex_;
+  QueueFault fault_;
+  std::uint64_t fault_kernel_ = 0;
+  bool fault_recorded_ = false;
+};
+
+} // namespace aql::sim
