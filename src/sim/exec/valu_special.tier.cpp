@@ -1,0 +1,73 @@
+// Vector operations that are not lane loops: they cross lanes, or name a single lane.
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <immintrin.h>
+
+#include "sim/exec/tier.hpp"
+#include "sim/exec/valu_ops.hpp"
+#include "sim/isa/op_info.hpp"
+
+AQL_TIER_BEGIN
+namespace aql::sim::AQL_TIER_NS {
+#include "sim/exec/valu_lane.hpp"
+#include "sim/exec/valu_fast.hpp"
+
+namespace {
+
+Next v_nop(Wave&, const Inst&) { return Next::fallthrough; }
+
+// Reads that ignore EXEC; a register outside the allocation reads v0.
+const u32* row_or_v0(Wave& w, const isa::Operand& o) {
+  static constexpr u32 kZero[kLanes] = {};
+  if (o.kind == isa::OperandKind::agpr) return o.index < w.agpr_count ? w.a(o.index).lane : kZero;
+  if (o.index < w.vgpr_count) return w.v(o.index).lane;
+  return w.vgpr_count != 0 ? w.v(0).lane : kZero;
+}
+u32* row_or_null(Wave& w, const isa::Operand& o) { return o.index < w.vgpr_count ? w.v(o.index).lane : nullptr; }
+
+// With EXEC = 0 lane 0 is read.
+Next v_readfirstlane_b32(Wave& w, const Inst& in) {
+  const u64 exec = w.exec();
+  const unsigned lane = exec == 0 ? 0 : static_cast<unsigned>(__builtin_ctzll(exec));
+  w.sgpr[in.dst.index] = row_or_v0(w, in.src[0])[lane];
+  return Next::fallthrough;
+}
+
+// The lane number counts modulo 64; EXEC does not matter.
+Next v_readlane_b32(Wave& w, const Inst& in) {
+  const unsigned lane = static_cast<unsigned>(scalar_source(w, in.src[1], 1)) & 63u;
+  w.sgpr[in.dst.index] = row_or_v0(w, in.src[0])[lane];
+  return Next::fallthrough;
+}
+
+Next v_writelane_b32(Wave& w, const Inst& in) {
+  const u32 value = static_cast<u32>(scalar_source(w, in.src[0], 1));
+  const unsigned lane = static_cast<unsigned>(scalar_source(w, in.src[1], 1)) & 63u;
+  if (u32* const dst = row_or_null(w, in.dst)) dst[lane] = value;
+  return Next::fallthrough;
+}
+
+Next v_swap_b32(Wave& w, const Inst& in) {
+  u32* const a = row_or_null(w, in.dst);
+  u32* const b = row_or_null(w, in.src[0]);
+  if (a == nullptr || b == nullptr || a == b) return Next::fallthrough;
+  alignas(64) u32 old[kLanes];
+  AQL_LANES old[i] = a[i];
+  blend_row(a, b, w.exec());
+  blend_row(b, old, w.exec());
+  return Next::fallthrough;
+}
+
+constexpr ValuOp kOps[] = {
+  AQL_VALU_SPECIAL(v_nop, v_nop), AQL_VALU_SPECIAL(v_clrexcp, v_nop),
+  AQL_VALU_SPECIAL(v_readfirstlane_b32, v_readfirstlane_b32), AQL_VALU_SPECIAL(v_readlane_b32, v_readlane_b32),
+  AQL_VALU_SPECIAL(v_writelane_b32, v_writelane_b32), AQL_VALU_SPECIAL(v_swap_b32, v_swap_b32),
+};
+
+} // namespace
+
+std::span<const ValuOp> valu_special_ops() noexcept { return kOps; }
+
+} // namespace aql::sim::AQL_TIER_NS
+AQL_TIER_END
