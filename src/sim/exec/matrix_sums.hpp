@@ -68,7 +68,8 @@ struct TreeSum {
     const VF a = row.va(k), b = row.vb(k);
     if constexpr (kNoTinyResults) return a * b;
 #if AQL_TIER == 0
-    return flush_result(select(VI((a == 0.0f) | (b == 0.0f)), VF{}, a * b));
+    const VF p = a * b; // not every zero: an underflowing product keeps its sign, and 0 * infinity is a NaN
+    return flush_result(select(VI(((a == 0.0f) | (b == 0.0f)) & (p == 0.0f)), VF{}, p));
 #else
     return flush_result(fma(a, b, VF{})); // adding +0 makes an exactly zero product +0 and leaves an underflowing one its sign
 #endif
