@@ -12,12 +12,13 @@
 
 namespace aql::sim::atomics {
 
-// Denormals that an f32 operation treats as zero: MODE's field for LDS; L2 flushes on gfx90a.
+// Denormals that a floating-point operation treats as zero: MODE's fields for LDS; the L2 of gfx90a flushes f32.
 struct Denormals {
   bool flush_in = false, flush_out = false;
 };
 
-inline float flush(float v) noexcept { return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v; }
+template <class F>
+inline F flush(F v) noexcept { return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(F{0}, v) : v; }
 
 inline float half_to_float(std::uint16_t h) noexcept {
   const std::uint32_t sign = std::uint32_t{h & 0x8000u} << 16, exponent = (h >> 10) & 31u, fraction = h & 0x3ffu;
@@ -76,13 +77,9 @@ inline T combine(T old, T data, T compare, Denormals denormals) noexcept {
   using Float = std::conditional_t<sizeof(T) == 4, float, double>;
   const auto f = [&](T v) {
     const auto value = std::bit_cast<Float>(v);
-    if constexpr (sizeof(T) == 4) return denormals.flush_in ? flush(value) : value;
-    else return value;
+    return denormals.flush_in ? flush(value) : value;
   };
-  const auto bits = [&](Float v) {
-    if constexpr (sizeof(T) == 4) return std::bit_cast<T>(denormals.flush_out ? flush(v) : v);
-    else return std::bit_cast<T>(v);
-  };
+  const auto bits = [&](Float v) { return std::bit_cast<T>(denormals.flush_out ? flush(v) : v); };
   if constexpr (kOp == AtomicOp::swap) return data;
   else if constexpr (kOp == AtomicOp::cmpswap) return old == compare ? data : old;
   else if constexpr (kOp == AtomicOp::cmpswap_f) return f(old) == f(compare) ? data : old;

@@ -16,6 +16,11 @@ struct LaneOps {
   bool (*inside)(const std::uint64_t* address, std::uint64_t exec, std::uint64_t begin, std::uint64_t last);
   // address[l] == address[0] + l * 4 for all 64 lanes.
   bool (*consecutive)(const std::uint64_t* address);
+  // The lanes with address - begin <= last.
+  std::uint64_t (*inside_mask)(const std::uint64_t* address, std::uint64_t begin, std::uint64_t last);
+  // out[l] = base + offset[l], the offsets zero-extended; and the sum of two registers that hold 64 bits, and `add`.
+  void (*widen)(std::uint64_t base, const std::uint32_t* offset, std::uint64_t* out);
+  void (*join)(const std::uint32_t* low, const std::uint32_t* high, std::uint64_t add, std::uint64_t* out);
   // Host address of a lane's data: address[l] + delta. Row d of `rows` is dword d of every lane; 1-4 dwords.
   void (*load)(const std::uint64_t* address, std::uint64_t delta, std::uint64_t exec, std::uint32_t dwords, std::uint32_t (*rows)[64]);
   void (*store)(const std::uint64_t* address, std::uint64_t delta, std::uint64_t exec, std::uint32_t dwords, const std::uint32_t (*rows)[64]);

@@ -35,6 +35,20 @@ bool inside(const std::uint64_t* address, std::uint64_t exec, std::uint64_t begi
   return (bad & 1u) == 0;
 }
 
+std::uint64_t inside_mask(const std::uint64_t* address, std::uint64_t begin, std::uint64_t last) {
+  std::uint64_t mask = 0;
+  for (unsigned l = 0; l < 64; ++l) mask |= (address[l] - begin <= last ? std::uint64_t{1} : 0) << l;
+  return mask;
+}
+
+void widen(std::uint64_t base, const std::uint32_t* offset, std::uint64_t* out) {
+  for (unsigned l = 0; l < 64; ++l) out[l] = base + offset[l];
+}
+
+void join(const std::uint32_t* low, const std::uint32_t* high, std::uint64_t add, std::uint64_t* out) {
+  for (unsigned l = 0; l < 64; ++l) out[l] = (low[l] | std::uint64_t{high[l]} << 32) + add;
+}
+
 bool consecutive(const std::uint64_t* address) {
   if (address[63] - address[0] != 252) return false; // most strided patterns end here
   std::uint64_t differs = 0;
@@ -191,7 +205,7 @@ AQL_GUEST_ACCESS void store_small(const std::uint64_t* address, std::uint64_t de
 } // namespace
 
 extern const LaneOps kLaneOps;
-const LaneOps kLaneOps = {inside, consecutive, load, store, load_small, store_small};
+const LaneOps kLaneOps = {inside, consecutive, inside_mask, widen, join, load, store, load_small, store_small};
 
 } // namespace aql::sim::AQL_TIER_NS
 

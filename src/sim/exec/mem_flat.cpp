@@ -1,0 +1,99 @@
+// FLAT, GLOBAL and SCRATCH: addresses, and the choice of address space.
+// CDNA3 ISA guide, chapter "Flat Memory Instructions".
+#include "sim/exec/mem_common.hpp"
+
+namespace aql::sim::mem {
+
+namespace {
+
+constexpr std::uint64_t kApertureLast = 0xffffffffu; // apertures are 2^32 bytes
+
+bool load_lds_from(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t exec, auto& space) {
+  alignas(64) std::uint32_t data[4][kLanes];
+  if (op.bytes >= 4) return space.load(exec, op.dwords(), data) && load_to_lds(wave, inst, op, exec, data);
+  std::uint32_t raw[kLanes];
+  if (!space.load_small(exec, op.bytes, raw)) return false;
+  put_small(op, exec, raw, data[0]);
+  return load_to_lds(wave, inst, op, exec, data);
+}
+
+} // namespace
+
+bool load_to_lds(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t exec, const std::uint32_t (*data)[kLanes]) {
+  const unsigned dwords = op.bytes < 4 ? 1 : op.dwords(); // bytes and halves arrive extended to a dword
+  const std::uint32_t m0 = wave.sgpr[kM0] & (wave.dispatch->arch == Arch::gfx950 ? 0x3ffffu : 0xffffu);
+  std::uint64_t address[kLanes];
+  for (std::uint32_t l = 0; l < kLanes; ++l) address[l] = m0 + inst.imm + l * (dwords * 4); // wraps with a negative offset
+  for (auto& a : address) a &= 0xffffffffu;
+  LdsSpace lds{wave, address};
+  const auto good = lds.in_range(exec, dwords * 4);
+  if (good != 0) lane_ops().store(address, lds.delta(), good, dwords, data);
+  return true;
+}
+
+Next global(Wave& wave, const Inst& inst) {
+  const MemOp& op = *static_cast<const MemOp*>(inst.kernel);
+  const std::uint64_t exec = wave.exec();
+  if (exec == 0) return Next::fallthrough;
+  alignas(64) std::uint64_t address[kLanes];
+  const Rows v = rows(wave, inst.src[0]);
+  const auto offset = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(inst.imm)});
+  if (inst.src[2].kind == isa::OperandKind::none) {
+    lane_ops().join(v[0], v[1], offset, address);
+  } else {
+    lane_ops().widen(wave.sgpr64(inst.src[2].index) + offset, v[0], address);
+  }
+  GlobalSpace space{wave, inst, address};
+  const bool good = op.kind == MemKind::load_lds ? load_lds_from(wave, inst, op, exec, space) : perform(space, wave, inst, op, exec);
+  return good ? Next::fallthrough : raise_memory_fault(wave, inst);
+}
+
+Next scratch(Wave& wave, const Inst& inst) {
+  const MemOp& op = *static_cast<const MemOp*>(inst.kernel);
+  const std::uint64_t exec = wave.exec();
+  if (exec == 0) return Next::fallthrough;
+  alignas(64) std::uint64_t offset[kLanes];
+  auto base = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(inst.imm)});
+  if (inst.src[2].kind != isa::OperandKind::none) base += wave.sgpr[inst.src[2].index];
+  if (inst.src[0].kind != isa::OperandKind::none) {
+    lane_ops().widen(base, rows(wave, inst.src[0])[0], offset);
+  } else {
+    for (auto& o : offset) o = base;
+  }
+  ScratchSpace space(wave, inst, offset);
+  const bool good = space.check(exec, op.bytes, op.access()) &&
+                    (op.kind == MemKind::load_lds ? load_lds_from(wave, inst, op, exec, space) : perform(space, wave, inst, op, exec));
+  return good ? Next::fallthrough : raise_memory_fault(wave, inst);
+}
+
+Next flat(Wave& wave, const Inst& inst) {
+  const MemOp& op = *static_cast<const MemOp*>(inst.kernel);
+  const std::uint64_t exec = wave.exec();
+  if (exec == 0) return Next::fallthrough;
+  alignas(64) std::uint64_t address[kLanes];
+  const Rows v = rows(wave, inst.src[0]);
+  lane_ops().join(v[0], v[1], inst.imm, address);
+  const std::uint64_t shared = wave.dispatch->shared_aperture, priv = wave.dispatch->private_aperture;
+  // "No lane in the aperture" is again one range: everything but the aperture, around the end of the address space.
+  const auto none_in = [&](std::uint64_t aperture) { return aperture == 0 || lane_ops().inside(address, exec, aperture + kApertureLast + 1, ~kApertureLast - 1); };
+  GlobalSpace global_space{wave, inst, address};
+  if (none_in(shared) && none_in(priv)) {
+    return perform(global_space, wave, inst, op, exec) ? Next::fallthrough : raise_memory_fault(wave, inst);
+  }
+  const std::uint64_t in_lds = shared == 0 ? 0 : exec & lane_ops().inside_mask(address, shared, kApertureLast);
+  const std::uint64_t in_private = priv == 0 ? 0 : exec & lane_ops().inside_mask(address, priv, kApertureLast);
+  const std::uint64_t in_global = exec & ~in_lds & ~in_private;
+  alignas(64) std::uint64_t offset[kLanes];
+  for (unsigned l = 0; l < kLanes; ++l) offset[l] = address[l] & kApertureLast;
+  LdsSpace lds{wave, offset};
+  ScratchSpace private_space(wave, inst, offset);
+  const FaultAccess access = op.access();
+  // All lanes are checked before the first is performed.
+  const bool good = (in_global == 0 || global_space.check(in_global, op.bytes, access)) && (in_lds == 0 || lds.check(in_lds, op.bytes, access)) &&
+                    (in_private == 0 || private_space.check(in_private, op.bytes, access)) &&
+                    (in_global == 0 || perform(global_space, wave, inst, op, in_global)) && (in_lds == 0 || perform(lds, wave, inst, op, in_lds)) &&
+                    (in_private == 0 || perform(private_space, wave, inst, op, in_private));
+  return good ? Next::fallthrough : raise_memory_fault(wave, inst);
+}
+
+} // namespace aql::sim::mem
