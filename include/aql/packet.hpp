@@ -18,6 +18,7 @@
 #include <aql/abi/packet.hpp>
 #include <aql/device_info.hpp>
 #include <aql/error.hpp>
+#include <aql/export.hpp>
 #include <aql/types.hpp>
 
 namespace aql {
@@ -346,27 +347,27 @@ struct PacketLimits {
 };
 
 // One message per bad field ("grid.x = 3 is smaller than group.x = 64; ..."); empty if the packet may be submitted.
-[[nodiscard]] std::vector<std::string> validate(const DispatchPacket& packet, const PacketLimits& limits = {});
-[[nodiscard]] std::vector<std::string> validate(const BarrierAndPacket& packet, const PacketLimits& limits = {});
-[[nodiscard]] std::vector<std::string> validate(const BarrierOrPacket& packet, const PacketLimits& limits = {});
-[[nodiscard]] std::vector<std::string> validate(const AgentPacket& packet, const PacketLimits& limits = {});
-[[nodiscard]] std::vector<std::string> validate(const BarrierValuePacket& packet, const PacketLimits& limits = {});
-[[nodiscard]] std::vector<std::string> validate(const Pm4IbPacket& packet, const PacketLimits& limits = {});
-[[nodiscard]] std::vector<std::string> validate(const ExtendedDispatchPacket& packet, const PacketLimits& limits = {});
-[[nodiscard]] std::vector<std::string> validate(const AnyPacket& packet, const PacketLimits& limits = {});
+[[nodiscard]] AQL_API std::vector<std::string> validate(const DispatchPacket& packet, const PacketLimits& limits = {});
+[[nodiscard]] AQL_API std::vector<std::string> validate(const BarrierAndPacket& packet, const PacketLimits& limits = {});
+[[nodiscard]] AQL_API std::vector<std::string> validate(const BarrierOrPacket& packet, const PacketLimits& limits = {});
+[[nodiscard]] AQL_API std::vector<std::string> validate(const AgentPacket& packet, const PacketLimits& limits = {});
+[[nodiscard]] AQL_API std::vector<std::string> validate(const BarrierValuePacket& packet, const PacketLimits& limits = {});
+[[nodiscard]] AQL_API std::vector<std::string> validate(const Pm4IbPacket& packet, const PacketLimits& limits = {});
+[[nodiscard]] AQL_API std::vector<std::string> validate(const ExtendedDispatchPacket& packet, const PacketLimits& limits = {});
+[[nodiscard]] AQL_API std::vector<std::string> validate(const AnyPacket& packet, const PacketLimits& limits = {});
 // The same for 64 bytes from anywhere: also type, vendor format, header bits, and every reserved field that is not 0.
-[[nodiscard]] std::vector<std::string> validate(const abi::Slot& slot, const PacketLimits& limits = {});
+[[nodiscard]] AQL_API std::vector<std::string> validate(const abi::Slot& slot, const PacketLimits& limits = {});
 
 // Reads a packet back. Errors (invalid_packet_format): an unpublished slot (INVALID), an unknown type or vendor format.
 // Reserved fields are not looked at: validate(slot) does that.
-[[nodiscard]] Result<AnyPacket> parse(std::span<const std::byte, abi::kPacketSize> bytes);
-[[nodiscard]] Result<AnyPacket> parse(const abi::Slot& slot);
+[[nodiscard]] AQL_API Result<AnyPacket> parse(std::span<const std::byte, abi::kPacketSize> bytes);
+[[nodiscard]] AQL_API Result<AnyPacket> parse(const abi::Slot& slot);
 
 // One line: "dispatch grid 1024x1x1 group 256x1x1 kernel 0x7f00... barrier on acquire agent release system completion 0x0".
 // Any 64 bytes can be printed; what is not understood is shown as numbers.
-[[nodiscard]] std::string to_line(const abi::Slot& slot);
+[[nodiscard]] AQL_API std::string to_line(const abi::Slot& slot);
 // One line a field: offset, bytes in memory order, name, meaning.
-[[nodiscard]] std::string to_hex_dump(const abi::Slot& slot);
+[[nodiscard]] AQL_API std::string to_hex_dump(const abi::Slot& slot);
 template <Packet P>
 [[nodiscard]] std::string to_line(const P& packet) {
   return to_line(packet.encode());
@@ -376,8 +377,8 @@ template <Packet P>
   return to_hex_dump(packet.encode());
 }
 
-[[nodiscard]] std::string_view to_string(Barrier barrier) noexcept;
-[[nodiscard]] std::string_view to_string(Scope scope) noexcept;            // "none", "agent", "system", "reserved"
-[[nodiscard]] std::string_view to_string(ValueCondition condition) noexcept; // "==", "!=", "<", ">=", "?"
+[[nodiscard]] AQL_API std::string_view to_string(Barrier barrier) noexcept;
+[[nodiscard]] AQL_API std::string_view to_string(Scope scope) noexcept;            // "none", "agent", "system", "reserved"
+[[nodiscard]] AQL_API std::string_view to_string(ValueCondition condition) noexcept; // "==", "!=", "<", ">=", "?"
 
 } // namespace aql

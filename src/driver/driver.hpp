@@ -17,6 +17,7 @@
 #include <aql/abi/signal.hpp>
 #include <aql/device_info.hpp>
 #include <aql/error.hpp>
+#include <aql/queue_view.hpp>
 #include <aql/types.hpp>
 
 namespace aql::detail {
@@ -64,22 +65,6 @@ struct QueueRequest {
   std::span<const std::uint32_t> cu_mask{};
   std::function<void(const QueueFaultInfo&)> on_fault; // at most once, on a driver thread, outside all locks
   std::function<Errc(std::uint16_t type, const std::uint64_t args[4], std::uint64_t return_address)> agent_function;
-};
-
-// Everything the submit path needs; copied into Queue. Pointers are host addresses, valid until destroy_queue.
-struct QueueView {
-  abi::Slot* ring = nullptr;
-  std::uint64_t mask = 0;                    // packets - 1
-  std::uint64_t* write_index = nullptr;      // shared with the processor; atomic_ref
-  std::uint64_t* read_index = nullptr;
-  std::uint64_t* doorbell = nullptr;         // null: ring through ring_slow
-  void (*notify)(void*) noexcept = nullptr;  // after the doorbell store; null on hardware
-  void* notify_arg = nullptr;
-  void (*ring_slow)(void*, std::uint64_t index) noexcept = nullptr; // doorbell kinds that are no raw doorbell
-  void* ring_arg = nullptr;
-  abi::AmdQueue* amd_queue = nullptr;        // host address; null if the driver hides it
-  std::uint64_t queue_address = 0;           // device address of amd_queue_t (hidden argument queue_ptr)
-  std::uint64_t id = 0;                      // driver's handle for destroy_queue
 };
 
 class Driver {
