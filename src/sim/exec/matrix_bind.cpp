@@ -35,7 +35,7 @@ void fill(VReg& reg, std::uint32_t value) noexcept {
 
 // The operand as registers: in place where possible, else built in `storage`: constants, SGPRs, and registers beyond the wave's
 // allocation, which read as v0 (ISA guides, "Out-of-Range VGPRs").
-const VReg* source_registers(Wave& wave, const isa::Operand& o, unsigned count, VReg* storage) noexcept {
+const VReg* source_registers(Wave& wave, const isa::Operand& o, unsigned count, VReg* storage, bool is_f64 = false) noexcept {
   if (const VReg* in_place = find_registers(wave, o, count)) return in_place;
   for (unsigned r = 0; r < count; ++r) {
     isa::Operand one = o;
@@ -43,7 +43,7 @@ const VReg* source_registers(Wave& wave, const isa::Operand& o, unsigned count, 
     if (const VReg* reg = find_registers(wave, one, 1)) storage[r] = *reg;
     else if (o.kind == isa::OperandKind::vgpr || o.kind == isa::OperandKind::agpr) storage[r] = wave.vgpr_count != 0 ? wave.v(0) : VReg{};
     else if (o.kind == isa::OperandKind::sgpr) fill(storage[r], wave.sgpr[o.index & 127]);
-    else fill(storage[r], o.width == 2 && r % 2 == 1 ? o.value_hi : o.value);
+    else fill(storage[r], is_f64 && r % 2 == 1 ? o.value_hi : o.value);
   }
   return storage;
 }
@@ -79,7 +79,7 @@ Next run_matrix(Wave& wave, const Inst& inst) {
     job.c = d;
     job.index = source_registers(wave, inst.src[2], 1, &index);
   } else {
-    job.c = source_registers(wave, inst.src[2], plan.d_regs, c);
+    job.c = source_registers(wave, inst.src[2], plan.d_regs, c, plan.row.d == MatrixType::f64);
     if (job.c != d && overlap(job.c, d, plan.d_regs)) {
       std::memcpy(c, job.c, plan.d_regs * sizeof(VReg));
       job.c = c;

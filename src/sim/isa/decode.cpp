@@ -356,7 +356,7 @@ private:
     i_.abid = static_cast<std::uint8_t>(field(w0_, 11, 4));
     i_.blgp = static_cast<std::uint8_t>(field(w1_, 29, 3));
     const bool acc_cd = field(w0_, 15, 1) != 0;
-    // v_accvgpr_read/write say AccVGPR by opcode.
+    // v_accvgpr_read/write say AccVGPR by opcode: the bits that are ACC elsewhere are set in their ordinary encoding.
     const bool move = info_->src[1].elem == Elem::none;
     if (!vector_dst(field(w0_, 0, 8), acc_cd && !move)) return false;
     unsigned n_field = 0;
@@ -369,7 +369,7 @@ private:
       }
       const unsigned code = field(w1_, n_field * 9, 9);
       const bool smfmac_index = n == 2 && info_->src[3].role == Role::tied;
-      const bool acc = spec.role == Role::acc || (n < 2 ? field(w1_, 27 + n, 1) != 0 : acc_cd && !smfmac_index);
+      const bool acc = spec.role == Role::acc || (!move && (n < 2 ? field(w1_, 27 + n, 1) != 0 : acc_cd && !smfmac_index));
       unsigned dwords = spec.dwords();
       if (spec.elem == Elem::f8f6f4) dwords = f8f6f4_dwords(n == 0 ? i_.cbsz : i_.blgp);
       if (dwords == 0) return false;
