@@ -186,7 +186,7 @@ private:
   bool sopc() {
     if (!scalar_source(i_.src[0], field(w0_, 0, 8), info_->src[0], may_be_literal)) return false;
     if (info_->src[1].elem == Elem::imm) {
-      i_.imm = field(w0_, 8, 4);
+      i_.imm = field(w0_, 8, 8);
       return true;
     }
     return scalar_source(i_.src[1], field(w0_, 8, 8), info_->src[1], may_be_literal);
