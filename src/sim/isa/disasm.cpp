@@ -14,6 +14,19 @@ std::string hex(std::uint32_t v) {
   return text;
 }
 
+// Small immediates as the assembler prints them: decimal where an inline constant could stand, else hexadecimal.
+std::string small(std::uint32_t v) { return v <= 64 ? std::to_string(v) : hex(v); }
+
+// Whether bits 14:11 of VOP3 select halves: an operand of 16 bits, or a conversion from or to 8 or fewer bits.
+bool uses_op_sel(const OpInfo& info) {
+  if (info.format == Format::vopc || info.format == Format::vop2 || info.format == Format::vop1) return false;
+  const auto narrow = [](const OperandSpec& s) { return s.used() && bits_of(s.elem) <= 16 && bits_of(s.elem) != 0 && (s.elem != Elem::u8 || s.count < 4); };
+  bool any = info.op == Op::v_alignbit_b32 || info.op == Op::v_alignbyte_b32;
+  for (const OperandSpec& s : info.dst) any = any || narrow(s);
+  for (const OperandSpec& s : info.src) any = any || narrow(s);
+  return any;
+}
+
 std::string bit_list(const char* name, unsigned bits, unsigned count) {
   std::string text = std::string(" ") + name + ":[";
   for (unsigned n = 0; n < count; ++n) text += (n == 0 ? "" : ",") + std::to_string((bits >> n) & 1u);
@@ -90,13 +103,13 @@ private:
       return arg(i_.src[0]);
     case Op::s_setreg_imm32_b32:
       arg(hwreg_text(simm16, arch_));
-      return arg(hex(i_.src[0].value));
+      return arg(small(i_.src[0].value));
     case Op::s_call_b64:
       sdst(i_.dst, reg);
-      return arg(std::to_string(static_cast<std::int32_t>(i_.imm)));
+      return arg(std::to_string(simm16));
     case Op::s_cbranch_i_fork:
       arg(i_.src[0]);
-      return arg(std::to_string(static_cast<std::int32_t>(i_.imm)));
+      return arg(std::to_string(simm16));
     default:
       if (info_.dst[0].used()) sdst(i_.dst, reg);
       else arg(i_.src[0]);
@@ -115,9 +128,9 @@ private:
       return;
     case Op::s_branch: case Op::s_cbranch_scc0: case Op::s_cbranch_scc1: case Op::s_cbranch_vccz: case Op::s_cbranch_vccnz:
     case Op::s_cbranch_execz: case Op::s_cbranch_execnz: case Op::s_cbranch_cdbgsys: case Op::s_cbranch_cdbguser:
-    case Op::s_cbranch_cdbgsys_or_user: case Op::s_cbranch_cdbgsys_and_user: return arg(std::to_string(static_cast<std::int32_t>(i_.imm)));
+    case Op::s_cbranch_cdbgsys_or_user: case Op::s_cbranch_cdbgsys_and_user: return arg(std::to_string(simm16));
     default:
-      if (info_.src[0].used()) arg(std::to_string(simm16));
+      if (info_.src[0].used()) arg(small(simm16));
     }
   }
 
@@ -143,17 +156,19 @@ private:
     constexpr const char* kGs[4] = {"GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"};
     constexpr const char* kSys[8] = {nullptr, "SYSMSG_OP_ECC_ERR_INTERRUPT", "SYSMSG_OP_REG_RD", "SYSMSG_OP_HOST_TRAP_ACK", "SYSMSG_OP_TTRACE_PC", nullptr, nullptr, nullptr};
     const bool gs = id == 2 || id == 3;
-    if (kNames[id] != nullptr && simm16 == id && !gs && id != 15) return std::string("sendmsg(") + kNames[id] + ')';
-    if (gs && operation != 0 && operation < 4 && (simm16 & ~0x37fu) == 0) return std::string("sendmsg(") + kNames[id] + ", " + kGs[operation] + ", " + std::to_string(stream) + ')';
-    if (id == 3 && simm16 == 3) return "sendmsg(MSG_GS_DONE, GS_OP_NOP)";
-    if (id == 15 && simm16 >> 7 == 0 && kSys[operation] != nullptr) return std::string("sendmsg(MSG_SYSMSG, ") + kSys[operation] + ')';
-    if (simm16 >> 10 == 0) return "sendmsg(" + std::to_string(id) + ", " + std::to_string(operation) + ", " + std::to_string(stream) + ')';
-    return std::to_string(simm16);
+    const std::uint32_t message = simm16 & 0x3ffu; // the hardware looks at no more
+    if ((message & 0x80u) != 0) return std::to_string(simm16);
+    if (kNames[id] != nullptr && message == id && !gs && id != 15) return std::string("sendmsg(") + kNames[id] + ')';
+    if (gs && operation != 0 && operation < 4) return std::string("sendmsg(") + kNames[id] + ", " + kGs[operation] + ", " + std::to_string(stream) + ')';
+    if (id == 3 && message == 3) return "sendmsg(MSG_GS_DONE, GS_OP_NOP)";
+    if (id == 15 && message >> 7 == 0 && kSys[operation] != nullptr) return std::string("sendmsg(MSG_SYSMSG, ") + kSys[operation] + ')';
+    if (simm16 >> 10 != 0) return std::to_string(simm16);
+    return "sendmsg(" + std::to_string(id) + ", " + std::to_string(operation) + ", " + std::to_string(stream) + ')';
   }
 
   void smem() {
     const unsigned data = (i_.words[0] >> 6) & 0x7f;
-    if (info_.src[1].elem == Elem::imm) arg(std::to_string(i_.src[1].value));
+    if (info_.src[1].elem == Elem::imm) arg(small(i_.src[1].value));
     else if (info_.src[1].used()) arg(i_.src[1]);
     else if (info_.dst[0].used()) sdst(i_.dst, data);
     if (!info_.src[0].used()) return;
@@ -167,7 +182,7 @@ private:
     } else {
       arg(imm);
     }
-    if (i_.glc) text_ += " glc";
+    if (i_.glc && (info_.dst[0].used() || info_.src[1].used()) && info_.src[1].elem != Elem::imm) text_ += " glc";
   }
 
   // --- vector ALU
@@ -261,7 +276,7 @@ private:
       text_ += table != 0 ? " bitop3:" + hex(table) : "";
     }
     // One bit a source, and bit 3 for the destination.
-    if (i_.mod.op_sel != 0) {
+    if (i_.mod.op_sel != 0 && uses_op_sel(info_)) {
       const unsigned count = sources();
       const unsigned bits = (i_.mod.op_sel & ((1u << count) - 1u)) | ((i_.mod.op_sel >> 3) & 1u) << count;
       text_ += bit_list("op_sel", bits, count + 1);
@@ -354,13 +369,13 @@ private:
 
   void flat() {
     const bool store = info_.src[1].used();
-    if (i_.dst.kind != OperandKind::none) arg(i_.dst);
+    if (i_.dst.kind != OperandKind::none && !i_.lds) arg(i_.dst);
     arg(i_.src[0]);
     if (store) arg(i_.src[1]);
     if (i_.format != Format::flat) arg(i_.src[2]);
     if (i_.imm != 0) text_ += " offset:" + std::to_string(static_cast<std::int32_t>(i_.imm));
     cache_bits();
-    if (arch_ == Arch::gfx90a && (i_.words[0] >> 13 & 1u) != 0 && i_.format == Format::flat) text_ += " lds";
+    if (i_.lds) text_ += " lds";
   }
 
   void buffer() {

@@ -51,7 +51,7 @@ std::string special_text(unsigned code) {
 
 std::string constant_text(const Operand& o, OperandSpec spec) {
   constexpr unsigned kLiteral = 255;
-  if (o.index == kLiteral) return hex(spec.elem == Elem::f64 ? o.value_hi : o.value);
+  if (o.index == kLiteral) return hex(spec.elem == Elem::f64 ? o.value_hi : bits_of(spec.elem) == 16 ? o.value & 0xffffu : o.value);
   const unsigned code = o.index;
   if (code >= 128 && code <= 192) return std::to_string(code - 128);
   if (code >= 193 && code <= 208) return std::to_string(192 - static_cast<int>(code));
