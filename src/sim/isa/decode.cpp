@@ -407,7 +407,11 @@ private:
     i_.imm = field(w0_, 0, 16);
     i_.gds = field(w0_, 16, 1) != 0 && info_->has(kGdsOnly); // no other instruction can reach GDS since gfx90a
     const bool acc = field(w0_, 25, 1) != 0;
-    if (info_->dst[0].used() && !vgpr(i_.dst, field(w1_, 24, 8), info_->dst[0].dwords(), acc)) return false;
+    const unsigned result = field(w1_, 24, 8);
+    // This one's result may begin at an odd register: checked as if one lower, then put right.
+    const bool odd = i_.op == Op::ds_read_b96_tr_b6 && (result & 1u) != 0;
+    if (info_->dst[0].used() && !vgpr(i_.dst, odd ? result - 1 : result, info_->dst[0].dwords() + (odd ? 1 : 0), acc)) return false;
+    if (odd) i_.dst = {i_.dst.kind, 3, static_cast<std::uint16_t>(result), 0, 0};
     if (info_->src[0].elem == Elem::addr && !vgpr(i_.src[0], field(w1_, 0, 8), 1, false)) return false;
     if (info_->src[1].used() && !vgpr(i_.src[1], field(w1_, 8, 8), info_->src[1].dwords(), acc)) return false;
     return !info_->src[2].used() || vgpr(i_.src[3], field(w1_, 16, 8), info_->src[2].dwords(), acc);
