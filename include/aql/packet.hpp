@@ -41,10 +41,16 @@ namespace detail {
 constexpr std::uint16_t saturate16(std::uint32_t v) noexcept { return static_cast<std::uint16_t>(std::min<std::uint32_t>(v, 0xFFFF)); }
 constexpr std::uint8_t saturate8(std::uint32_t v) noexcept { return static_cast<std::uint8_t>(std::min<std::uint32_t>(v, 0xFF)); }
 constexpr std::uint32_t pack16(std::uint32_t low, std::uint32_t high) noexcept { return low | high << 16; }
-constexpr void put64(abi::Slot& slot, unsigned word, std::uint64_t value) noexcept {
-  slot.word[word] = static_cast<std::uint32_t>(value);
-  slot.word[word + 1] = static_cast<std::uint32_t>(value >> 32);
+// Two words at once: on the submit path a slot is eight 64-bit stores.
+[[gnu::always_inline]] constexpr void put64(abi::Slot& slot, unsigned word, std::uint64_t value) noexcept {
+  if consteval {
+    slot.word[word] = static_cast<std::uint32_t>(value);
+    slot.word[word + 1] = static_cast<std::uint32_t>(value >> 32);
+  } else {
+    __builtin_memcpy(slot.word + word, &value, sizeof value);
+  }
 }
+constexpr std::uint64_t pack32(std::uint64_t low, std::uint64_t high) noexcept { return low | high << 32; }
 constexpr std::uint64_t get64(const abi::Slot& slot, unsigned word) noexcept {
   return slot.word[word] | static_cast<std::uint64_t>(slot.word[word + 1]) << 32;
 }
@@ -75,8 +81,8 @@ constexpr abi::Slot encode_packet(const Packet& packet) noexcept {
 // which field and why before that.
 
 struct DispatchPacket {
-  Dim3 grid;                           // work-items, not groups; a partial last group is legal
-  Dim3 group;                          // work-items
+  Dim3 grid{};                           // work-items, not groups; a partial last group is legal
+  Dim3 group{};                          // work-items
   std::uint64_t kernel_object = 0;     // device address of the kernel descriptor
   std::uint64_t kernarg_address = 0;   // device address; 0 for a kernel without arguments
   std::uint32_t private_bytes = 0;     // scratch a work-item
@@ -87,15 +93,14 @@ struct DispatchPacket {
   Scope release = Scope::system;
   SignalHandle completion{};           // decremented by one when the dispatch has ended
 
-  [[nodiscard]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
     using namespace detail;
-    slot.word[1] = pack16(saturate16(group.x), saturate16(group.y));
-    slot.word[2] = saturate16(group.z);
-    slot.word[3] = grid.x;
-    slot.word[4] = grid.y;
-    slot.word[5] = grid.z;
-    slot.word[6] = private_bytes;
-    slot.word[7] = group_bytes;
+    Dim3 wg = group;
+    if ((wg.x | wg.y | wg.z) > 0xFFFF) [[unlikely]] wg = {saturate16(wg.x), saturate16(wg.y), saturate16(wg.z)};
+    slot.word[1] = pack16(wg.x, wg.y);
+    put64(slot, 2, pack32(wg.z, grid.x));
+    put64(slot, 4, pack32(grid.y, grid.z));
+    put64(slot, 6, pack32(private_bytes, group_bytes));
     put64(slot, 8, kernel_object);
     put64(slot, 10, kernarg_address);
     put64(slot, 12, 0);
@@ -133,7 +138,7 @@ struct BasicBarrierPacket {
   Scope release = Scope::system;
   SignalHandle completion{};
 
-  [[nodiscard]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
     slot.word[1] = 0;
     for (unsigned i = 0; i < abi::kBarrierDependencies; ++i) detail::put64(slot, 2 + 2 * i, dependencies[i].value);
     detail::put64(slot, 12, 0);
@@ -167,7 +172,7 @@ struct AgentPacket {
   Scope release = Scope::system;
   SignalHandle completion{};
 
-  [[nodiscard]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
     slot.word[1] = 0;
     detail::put64(slot, 2, return_address);
     for (unsigned i = 0; i < 4; ++i) detail::put64(slot, 4 + 2 * i, arguments[i]);
@@ -203,7 +208,7 @@ struct BarrierValuePacket {
   Scope release = Scope::system;
   SignalHandle completion{};
 
-  [[nodiscard]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
     slot.word[1] = 0;
     detail::put64(slot, 2, signal.value);
     detail::put64(slot, 4, static_cast<std::uint64_t>(value));
@@ -244,7 +249,7 @@ struct Pm4IbPacket {
   Scope release = Scope::system;
   SignalHandle completion{};
 
-  [[nodiscard]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
     slot.word[1] = kIndirectBuffer;
     detail::put64(slot, 2, address);
     slot.word[4] = std::min(size_dwords, kSizeMask) | (control & ~kSizeMask);
@@ -269,9 +274,9 @@ struct Pm4IbPacket {
 
 // AMD vendor packet: a dispatch that counts clusters of workgroups and can wait for one signal. Newer targets only.
 struct ExtendedDispatchPacket {
-  Dim3 cluster_count;                  // clusters in the grid; y and z have 16 bits
-  Dim3 cluster_size;                   // workgroups in a cluster; 8 bits each
-  Dim3 group;                          // work-items in a workgroup
+  Dim3 cluster_count{};                  // clusters in the grid; y and z have 16 bits
+  Dim3 cluster_size{};                   // workgroups in a cluster; 8 bits each
+  Dim3 group{};                          // work-items in a workgroup
   std::uint64_t kernel_object = 0;
   std::uint64_t kernarg_address = 0;
   std::uint32_t private_bytes = 0;
@@ -284,7 +289,7 @@ struct ExtendedDispatchPacket {
   Scope release = Scope::system;
   SignalHandle completion{};
 
-  [[nodiscard]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr std::uint32_t emit(abi::Slot& slot) const noexcept {
     using namespace detail;
     slot.word[1] = pack16(saturate16(group.x), saturate16(group.y));
     slot.word[2] = saturate16(group.z);

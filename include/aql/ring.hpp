@@ -49,7 +49,7 @@ public:
 
   // Takes `count` consecutive slots if the ring has room for all of them; their first index. Nothing changes when it has not:
   // full, count is 0 or larger than the ring, or close() was called.
-  [[nodiscard]] std::optional<std::uint64_t> try_reserve(std::uint32_t count = 1) noexcept {
+  [[nodiscard, gnu::always_inline]] std::optional<std::uint64_t> try_reserve(std::uint32_t count = 1) noexcept {
     if (closed_.load(std::memory_order_relaxed)) [[unlikely]] return std::nullopt;
     std::atomic_ref<std::uint64_t> counter{*counter_};
     std::uint64_t first = counter.load(std::memory_order_relaxed);
@@ -80,13 +80,13 @@ public:
   [[nodiscard]] abi::Slot& slot(std::uint64_t index) const noexcept { return slots_[index & mask_]; }
 
   // A: makes one filled slot a packet. From here on it belongs to the processor: do not touch it again.
-  void publish(std::uint64_t index, std::uint32_t first_word) const noexcept {
+  [[gnu::always_inline]] void publish(std::uint64_t index, std::uint32_t first_word) const noexcept {
     std::atomic_ref<std::uint32_t>{slot(index).word[0]}.store(first_word, std::memory_order_release);
   }
 
   // B: hands a whole reservation, every slot of it published, to the processor. Never waits long: see the head of this file.
   // With Producers::single, reservations are committed in the order in which they were made.
-  void commit(std::uint64_t first, std::uint32_t count) noexcept {
+  [[gnu::always_inline]] void commit(std::uint64_t first, std::uint32_t count) noexcept {
     if (fused_) [[unlikely]] return ring_fused();
     if (is_head(first) || single_) [[likely]] {
       hand_on(first + count);
@@ -101,7 +101,7 @@ public:
 
   // Reserves one slot, fills, publishes and commits it. Nothing if the ring is full.
   template <Packet P>
-  [[nodiscard]] std::optional<std::uint64_t> try_push(const P& packet) noexcept {
+  [[nodiscard, gnu::always_inline]] std::optional<std::uint64_t> try_push(const P& packet) noexcept {
     const auto index = try_reserve(1);
     if (!index) [[unlikely]] return std::nullopt;
     publish(*index, packet.emit(slot(*index)));
@@ -127,19 +127,19 @@ public:
   [[nodiscard]] std::uint64_t read_index() const noexcept { return std::atomic_ref<std::uint64_t>{*read_index_}.load(std::memory_order_acquire); }
 
 private:
-  [[nodiscard]] bool has_room(std::uint64_t first, std::uint64_t count) noexcept {
+  [[nodiscard, gnu::always_inline]] bool has_room(std::uint64_t first, std::uint64_t count) noexcept {
     // C: what another producer learned counts too, hence acquire and release on the copy. An old copy only looks fuller.
     if (first + count - read_cache_.load(std::memory_order_acquire) <= size() && count != 0) [[likely]] return true;
     return refresh_room(first, count);
   }
   [[nodiscard]] bool refresh_room(std::uint64_t first, std::uint64_t count) noexcept;
   [[nodiscard]] std::optional<std::uint64_t> reserve_slow(std::uint32_t count, Deadline deadline) noexcept;
-  void store_doorbell(std::uint64_t last) const noexcept {
+  [[gnu::always_inline]] void store_doorbell(std::uint64_t last) const noexcept {
     if (doorbell_ != nullptr) [[likely]] std::atomic_ref<std::uint64_t>{*doorbell_}.store(last, std::memory_order_release);
     else if (ring_slow_ != nullptr) ring_slow_(ring_arg_, last);
   }
   // Only for who owns the step from published_ to `end`.
-  void hand_on(std::uint64_t end) noexcept {
+  [[gnu::always_inline]] void hand_on(std::uint64_t end) noexcept {
     std::atomic_ref<std::uint64_t>{*write_index_}.store(end, std::memory_order_release); // B
     store_doorbell(end - 1);                                                             // B
     published_.store(end, std::memory_order_release); // whoever acquires it orders its own B stores behind ours

@@ -18,6 +18,7 @@
 #include <aql/device_info.hpp>
 #include <aql/error.hpp>
 #include <aql/queue_view.hpp>
+#include <aql/signal_view.hpp>
 #include <aql/types.hpp>
 
 namespace aql::detail {
@@ -38,15 +39,6 @@ struct Allocation {
 struct CodeSegment {
   std::size_t offset = 0, size_bytes = 0;
   bool read = true, write = false, execute = false;
-};
-
-// An HSA signal object in memory that device and host see. handle == device address.
-struct SignalView {
-  abi::AmdSignal* object = nullptr;      // host address
-  std::uint64_t handle = 0;
-  void (*notify)(void*) noexcept = nullptr; // after a host store/RMW: wakes whoever sleeps on it; null on hardware
-  void* notify_arg = nullptr;
-  std::uint64_t cookie = 0;
 };
 
 enum class QueueProducers : std::uint8_t { single, multi };

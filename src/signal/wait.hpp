@@ -1,0 +1,53 @@
+#pragma once
+// The one wait loop behind every wait in the library.
+// Thread safety: any thread.
+// Memory ordering: D, every look at a value acquires it. Lost wake-ups: the driver's epoch is read before the value is looked at,
+// and the sleep ends when the epoch has moved since.
+
+#include <atomic>
+#include <cstdint>
+
+#include <aql/signal_view.hpp>
+#include <aql/types.hpp>
+
+#include "base/fork_guard.hpp"
+#include "driver/driver.hpp"
+
+namespace aql::detail {
+
+inline void cpu_pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Runs `look` until it returns true, the deadline passes, `stop` becomes true or this process turns out to be a fork of the one
+// that waits. `stop` may be null. True if `look` did; it is called at least once, and once more after the deadline.
+// `wake` is any signal of `driver`: sleeping happens on it.
+template <class Look>
+bool wait_until(Driver& driver, const SignalView& wake, Deadline deadline, Wait how, const std::atomic<bool>* stop, Look&& look) noexcept {
+  constexpr unsigned kSpins = 512; // some microseconds: longer than a short kernel on hardware takes, shorter than a sleep costs
+  const std::uint32_t forks = fork_generation();
+  const auto stopped = [&] { return (stop != nullptr && stop->load(std::memory_order_acquire)) || forks != fork_generation(); };
+  for (unsigned i = 0; how == Wait::busy || i < kSpins; ++i) {
+    if (look()) return true;
+    if (stopped()) return look();
+    if (i % 32 == 0 && deadline.passed()) return look();
+    cpu_pause();
+  }
+  // A driver whose signals have no notify hook cannot be woken by the host: look at `stop` now and then.
+  const bool slices = stop != nullptr && wake.notify == nullptr;
+  for (;;) {
+    const std::uint64_t epoch = driver.wait_epoch(wake);
+    if (look()) return true;
+    if (stopped() || deadline.passed()) return look();
+    Deadline until = deadline;
+    if (slices) {
+      const Deadline slice = Deadline::in(std::chrono::milliseconds{10});
+      if (deadline.infinite || slice.at < deadline.at) until = slice;
+    }
+    driver.wait_changed(wake, epoch, until);
+  }
+}
+
+} // namespace aql::detail
