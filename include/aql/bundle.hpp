@@ -27,10 +27,10 @@ enum class Compression : std::uint8_t { none, zlib, zstd };
 [[nodiscard]] AQL_API std::string_view to_string(Compression compression) noexcept;
 
 struct BundleEntry {
-  std::string id;                 // "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-"
-  std::string kind;               // "hipv4", "hip", "openmp", "host"
-  std::optional<TargetId> target; // nothing for host code and for targets this build does not know
-  std::uint64_t offset = 0;       // in the (decompressed) bundle
+  std::string id;                   // "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-"
+  std::string kind;                 // "hipv4", "hip", "openmp", "host"
+  std::optional<TargetId> target;   // nothing for host code and for targets this build does not know
+  std::uint64_t offset = 0;         // in the (decompressed) bundle
   std::span<const std::byte> bytes; // may be empty
 };
 
@@ -64,7 +64,9 @@ private:
 // Reads a bare ELF, or the entry of a bundle that fits the device, and checks that the device can run it. The bytes need not
 // outlive the call. `device` may be a full target id ("amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-") or a short one.
 // Errors: those of CodeObject::parse and Bundle::open; invalid_isa (not for this device); invalid_argument (bad device target).
-[[nodiscard]] AQL_API Result<CodeObject> read_code_object(std::span<const std::byte> bytes, const TargetId& device, const BundleOptions& options = {});
-[[nodiscard]] AQL_API Result<CodeObject> read_code_object(std::span<const std::byte> bytes, std::string_view device, const BundleOptions& options = {});
+[[nodiscard]] AQL_API Result<CodeObject> read_code_object(std::span<const std::byte> bytes, const TargetId& device,
+                                                          const BundleOptions& options = {});
+[[nodiscard]] AQL_API Result<CodeObject> read_code_object(std::span<const std::byte> bytes, std::string_view device,
+                                                          const BundleOptions& options = {});
 
 } // namespace aql

@@ -72,8 +72,8 @@ struct KernelArg {
   std::string type_name;  // empty unless the compiler recorded it
   std::string value_kind; // as written: "global_buffer"
   ArgKind kind = ArgKind::other;
-  std::uint64_t offset = 0; // bytes from the start of the kernarg segment
-  std::uint64_t size = 0;   // bytes
+  std::uint64_t offset = 0;        // bytes from the start of the kernarg segment
+  std::uint64_t size = 0;          // bytes
   std::uint64_t pointee_align = 0; // dynamic_shared_pointer only
   AddressSpace address_space = AddressSpace::unspecified;
   Access access = Access::unspecified;        // as the source says
@@ -90,25 +90,25 @@ struct KernelArg {
 // One kernel: metadata and descriptor together. Where metadata and descriptor give a size twice, the larger holds (old objects
 // have the kernarg size only in the metadata).
 struct KernelInfo {
-  std::string name;    // `.name`: as in the source. May differ from the symbol
-  std::string symbol;  // `.symbol`: the descriptor's symbol, "gemm.kd"
+  std::string name;   // `.name`: as in the source. May differ from the symbol
+  std::string symbol; // `.symbol`: the descriptor's symbol, "gemm.kd"
   std::string language;
   std::vector<KernelArg> args;
 
-  std::uint64_t kernarg_size = 0;    // bytes, hidden arguments included
-  std::uint64_t kernarg_align = 1;   // bytes, a power of two
+  std::uint64_t kernarg_size = 0;         // bytes, hidden arguments included
+  std::uint64_t kernarg_align = 1;        // bytes, a power of two
   std::uint32_t group_segment_size = 0;   // bytes of static LDS
   std::uint32_t private_segment_size = 0; // bytes of scratch a work-item
   std::uint32_t max_flat_workgroup_size = 0;
   std::uint32_t wavefront_size = 64;
-  std::uint32_t sgpr_count = 0;      // as the compiler counts them
-  std::uint32_t vgpr_count = 0;      // ArchVGPR and AccVGPR together on gfx90a and later
-  std::uint32_t agpr_count = 0;      // 0 if not recorded
+  std::uint32_t sgpr_count = 0; // as the compiler counts them
+  std::uint32_t vgpr_count = 0; // ArchVGPR and AccVGPR together on gfx90a and later
+  std::uint32_t agpr_count = 0; // 0 if not recorded
   std::uint32_t sgpr_spill_count = 0;
   std::uint32_t vgpr_spill_count = 0;
   bool uniform_work_group_size = false; // promises that no workgroup is partial
   bool uses_dynamic_stack = false;
-  bool workgroup_processor_mode = false; // gfx10 and later
+  bool workgroup_processor_mode = false;       // gfx10 and later
   std::optional<Dim3> required_workgroup_size; // `.reqd_workgroup_size`
   std::optional<Dim3> workgroup_size_hint;
   std::optional<Dim3> cluster_dims;
@@ -116,11 +116,11 @@ struct KernelInfo {
   std::string device_enqueue_symbol;
   std::string kind; // "normal", "init", "fini"
 
-  abi::KernelDescriptor descriptor{};            // as in the file
-  std::array<std::byte, 64> descriptor_bytes{};  // the same, raw
-  std::uint64_t descriptor_offset = 0;           // in the image; the kernel object address is load address + this
-  std::uint64_t entry_offset = 0;                // in the image, 256-byte aligned
-  std::uint64_t code_size = 0;                   // bytes from the entry; 0 if no symbol tells
+  abi::KernelDescriptor descriptor{};           // as in the file
+  std::array<std::byte, 64> descriptor_bytes{}; // the same, raw
+  std::uint64_t descriptor_offset = 0;          // in the image; the kernel object address is load address + this
+  std::uint64_t entry_offset = 0;               // in the image, 256-byte aligned
+  std::uint64_t code_size = 0;                  // bytes from the entry; 0 if no symbol tells
   // Decoded from the descriptor, in the hardware's granules.
   std::uint32_t allocated_vgprs = 0; // a lane; on gfx90a and later ArchVGPR and AccVGPR together
   std::uint32_t allocated_sgprs = 0; // a wave; 0 where the hardware always gives all (gfx10 and later)
@@ -135,7 +135,8 @@ struct KernelInfo {
 
 // Scratch that one wave needs: 64-bit, rounded up to the 1 KiB unit of the hardware's wave-size field. Errors, out_of_resources:
 // more than that field's 13 bits hold (131,056 bytes a lane is the most for wave64; compilers refuse more).
-[[nodiscard]] AQL_API Result<std::uint64_t> scratch_bytes_per_wave(std::uint64_t bytes_per_work_item, std::uint32_t wavefront_size = 64);
+[[nodiscard]] AQL_API Result<std::uint64_t> scratch_bytes_per_wave(std::uint64_t bytes_per_work_item,
+                                                                   std::uint32_t wavefront_size = 64);
 
 // One bit range of the descriptor, with its value, for people.
 struct DescriptorField {
@@ -182,8 +183,8 @@ struct Relocation {
   std::uint64_t image_offset = 0; // the place
   std::uint32_t type = 0;         // R_AMDGPU_*
   std::int64_t addend = 0;
-  std::string_view symbol;        // empty: none
-  bool undefined = false;         // the symbol comes from the resolver
+  std::string_view symbol; // empty: none
+  bool undefined = false;  // the symbol comes from the resolver
 };
 
 [[nodiscard]] AQL_API std::string_view relocation_name(std::uint32_t type) noexcept;
@@ -229,10 +230,12 @@ public:
   // Writes the relocated image for `load_address` (of the image's first byte) into `image`, which holds at least image_size()
   // bytes and may be a staging copy. Errors: invalid_argument (span too small, address not aligned), invalid_symbol_name
   // (undefined symbol that `resolve` does not know), invalid_code_object (a 32-bit relocation whose value does not fit).
-  [[nodiscard]] Result<void> load_into(std::span<std::byte> image, std::uint64_t load_address, const SymbolResolver& resolve = {}) const;
+  [[nodiscard]] Result<void> load_into(std::span<std::byte> image, std::uint64_t load_address,
+                                       const SymbolResolver& resolve = {}) const;
   // The same in two steps: place() copies segments and zeroes the rest, relocate() patches a placed image.
   [[nodiscard]] Result<void> place(std::span<std::byte> image) const;
-  [[nodiscard]] Result<void> relocate(std::span<std::byte> image, std::uint64_t load_address, const SymbolResolver& resolve = {}) const;
+  [[nodiscard]] Result<void> relocate(std::span<std::byte> image, std::uint64_t load_address,
+                                      const SymbolResolver& resolve = {}) const;
 
   // The kernel whose code holds this image offset, or null; any function (device functions too), or nothing.
   [[nodiscard]] const KernelInfo* kernel_at(std::uint64_t image_offset) const noexcept;

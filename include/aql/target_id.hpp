@@ -22,11 +22,11 @@ enum class FeatureState : std::uint8_t { unsupported = 0, any = 1, off = 2, on =
 
 // What is known about one processor name. A generic processor is a family whose code runs on all its members.
 struct Processor {
-  std::string_view name;      // "gfx942", "gfx9-4-generic"
-  std::uint32_t machine;      // EF_AMDGPU_MACH
+  std::string_view name; // "gfx942", "gfx9-4-generic"
+  std::uint32_t machine; // EF_AMDGPU_MACH
   bool has_xnack;
   bool has_sramecc;
-  std::string_view generic;   // the family it belongs to ("gfx9-4-generic"), or empty
+  std::string_view generic;      // the family it belongs to ("gfx9-4-generic"), or empty
   std::uint32_t generic_version; // lowest version of that family's code that runs here; of a generic one: its newest version
 
   [[nodiscard]] bool is_generic() const noexcept { return name.ends_with("-generic"); }

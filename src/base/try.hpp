@@ -16,5 +16,5 @@
 // For Result<void>.
 #define AQL_CHECK(...)                                                                                                             \
   do {                                                                                                                             \
-    if (auto aql_check = (__VA_ARGS__); !aql_check) return std::unexpected(std::move(aql_check).error());                           \
+    if (auto aql_check = (__VA_ARGS__); !aql_check) return std::unexpected(std::move(aql_check).error());                          \
   } while (false)

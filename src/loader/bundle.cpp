@@ -24,7 +24,9 @@ namespace {
 constexpr std::string_view kWhere = "Bundle::open";
 constexpr std::string_view kMagic = "__CLANG_OFFLOAD_BUNDLE__";
 
-bool is_plain_bundle(ByteSpan bytes) noexcept { return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0; }
+bool is_plain_bundle(ByteSpan bytes) noexcept {
+  return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
 
 // "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-" -> kind "hipv4" and the target.
 void split_id(BundleEntry& entry) {
@@ -38,7 +40,8 @@ void split_id(BundleEntry& entry) {
 Result<std::vector<BundleEntry>> read_entries(ByteSpan bytes) {
   AQL_TRY(const auto count, loader::load<std::uint64_t>(bytes, kMagic.size(), "the entry count of the offload bundle"));
   if (count > bytes.size() / 24) {
-    return refuse(Errc::invalid_code_object, kWhere, "offload bundle counts {} entries (offset 24), more than {} bytes can hold", count, bytes.size());
+    return refuse(Errc::invalid_code_object, kWhere, "offload bundle counts {} entries (offset 24), more than {} bytes can hold",
+                  count, bytes.size());
   }
   std::vector<BundleEntry> entries;
   std::uint64_t at = kMagic.size() + 8;
@@ -51,8 +54,10 @@ Result<std::vector<BundleEntry>> read_entries(ByteSpan bytes) {
     AQL_TRY(const auto id, loader::slice(bytes, at + 24, id_size, fmt::format("the id of entry {}", i)));
     if (!id.empty()) entry.id.assign(reinterpret_cast<const char*>(id.data()), id.size());
     if (!loader::fits(entry.offset, size, bytes.size())) {
-      return refuse(Errc::invalid_code_object, kWhere, "offload bundle entry {} (\"{}\"): {} bytes at offset {:#x} lie beyond the end ({:#x} bytes); is the file cut off?",
-                    i, printable(entry.id), size, entry.offset, bytes.size());
+      return refuse(
+          Errc::invalid_code_object, kWhere,
+          "offload bundle entry {} (\"{}\"): {} bytes at offset {:#x} lie beyond the end ({:#x} bytes); is the file cut off?", i,
+          printable(entry.id), size, entry.offset, bytes.size());
     }
     entry.bytes = bytes.subspan(static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(size));
     split_id(entry);
@@ -79,7 +84,9 @@ std::string_view to_string(Compression compression) noexcept {
   return "unknown";
 }
 
-bool Bundle::recognizes(std::span<const std::byte> bytes) noexcept { return is_plain_bundle(bytes) || loader::is_compressed_bundle(bytes); }
+bool Bundle::recognizes(std::span<const std::byte> bytes) noexcept {
+  return is_plain_bundle(bytes) || loader::is_compressed_bundle(bytes);
+}
 
 Result<Bundle> Bundle::open(std::span<const std::byte> bytes, const BundleOptions& options) {
   auto state = std::make_shared<State>();
@@ -92,7 +99,8 @@ Result<Bundle> Bundle::open(std::span<const std::byte> bytes, const BundleOption
     bytes = {state->owned.get(), raw.size};
   }
   if (!is_plain_bundle(bytes)) {
-    return refuse(Errc::invalid_code_object, kWhere, "not an offload bundle: does not start with {}{}", kMagic, state->header_version == 0 ? " or CCOB" : "");
+    return refuse(Errc::invalid_code_object, kWhere, "not an offload bundle: does not start with {}{}", kMagic,
+                  state->header_version == 0 ? " or CCOB" : "");
   }
   state->size = bytes.size();
   AQL_TRY(state->entries, read_entries(bytes));
@@ -109,9 +117,12 @@ Result<const BundleEntry*> Bundle::select(const TargetId& device) const {
   std::string reasons;
   for (const auto& entry : state_->entries) {
     std::string reason;
-    if (!entry.target) reason = entry.kind == "host" ? "host code" : "not a target this build knows";
-    else if (auto conflict = incompatibility(*entry.target, device)) reason = std::move(*conflict);
-    else if (entry.bytes.empty()) reason = "the entry is empty";
+    if (!entry.target)
+      reason = entry.kind == "host" ? "host code" : "not a target this build knows";
+    else if (auto conflict = incompatibility(*entry.target, device))
+      reason = std::move(*conflict);
+    else if (entry.bytes.empty())
+      reason = "the entry is empty";
     if (reason.empty()) {
       if (best == nullptr || rank(*entry.target) > rank(*best->target)) best = &entry;
     } else if (reasons.size() < 2000) {

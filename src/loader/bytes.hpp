@@ -37,7 +37,8 @@ template <class... Args>
 
 [[nodiscard]] inline Result<ByteSpan> slice(ByteSpan bytes, std::uint64_t offset, std::uint64_t size, std::string_view what) {
   if (!fits(offset, size, bytes.size())) {
-    return bad_object("{} ({} bytes at offset {:#x}) lies beyond the end ({:#x} bytes); is the file cut off?", what, size, offset, bytes.size());
+    return bad_object("{} ({} bytes at offset {:#x}) lies beyond the end ({:#x} bytes); is the file cut off?", what, size, offset,
+                      bytes.size());
   }
   return bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
 }
@@ -54,14 +55,16 @@ template <class T>
 template <class T>
 [[nodiscard]] Result<T> load(ByteSpan bytes, std::uint64_t offset, std::string_view what) {
   if (!fits(offset, sizeof(T), bytes.size())) {
-    return bad_object("{} ({} bytes at offset {:#x}) lies beyond the end ({:#x} bytes); is the file cut off?", what, sizeof(T), offset, bytes.size());
+    return bad_object("{} ({} bytes at offset {:#x}) lies beyond the end ({:#x} bytes); is the file cut off?", what, sizeof(T),
+                      offset, bytes.size());
   }
   return load_unchecked<T>(bytes, static_cast<std::size_t>(offset));
 }
 
 // A zero-terminated string inside a string table.
 [[nodiscard]] inline Result<std::string_view> c_string(ByteSpan table, std::uint64_t offset, std::string_view what) {
-  if (offset >= table.size()) return bad_object("the name of {} starts at {:#x}, beyond its string table ({:#x} bytes)", what, offset, table.size());
+  if (offset >= table.size())
+    return bad_object("the name of {} starts at {:#x}, beyond its string table ({:#x} bytes)", what, offset, table.size());
   const auto* begin = reinterpret_cast<const char*>(table.data()) + offset;
   const auto room = table.size() - static_cast<std::size_t>(offset);
   const void* end = std::memchr(begin, 0, room);
@@ -73,8 +76,10 @@ template <class T>
 [[nodiscard]] inline std::string printable(std::string_view text, std::size_t limit = 160) {
   std::string out;
   for (const char c : text.substr(0, limit)) {
-    if (c >= 0x20 && c < 0x7f) out += c;
-    else out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    if (c >= 0x20 && c < 0x7f)
+      out += c;
+    else
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   }
   if (text.size() > limit) out += "...";
   return out;

@@ -20,9 +20,11 @@ Result<std::shared_ptr<CodeObject::State>> read_state(std::vector<std::byte>&& b
   state->bytes = std::move(bytes);
   AQL_TRY(state->elf, loader::Elf::read(state->bytes));
   const auto& h = state->elf.header;
-  state->identity = {h.ident[7], h.ident[8], h.type, h.machine, h.flags, h.program_count, state->elf.sections.size(), state->bytes.size()};
+  state->identity = {h.ident[7],         h.ident[8], h.type, h.machine, h.flags, h.program_count, state->elf.sections.size(),
+                     state->bytes.size()};
   AQL_TRY(state->target, TargetId::from_elf_flags(h.flags, state->elf.code_object_version));
-  if ((h.flags & ~kKnownFlags) != 0) state->warnings.push_back(fmt::format("e_flags {:#x} has bits that this build does not know", h.flags));
+  if ((h.flags & ~kKnownFlags) != 0)
+    state->warnings.push_back(fmt::format("e_flags {:#x} has bits that this build does not know", h.flags));
   AQL_CHECK(loader::lay_out_image(*state));
   AQL_CHECK(loader::check_relocations(*state));
   AQL_CHECK(loader::read_kernels(*state));
@@ -37,7 +39,9 @@ Result<CodeObject> CodeObject::parse(std::vector<std::byte>&& bytes) {
   return CodeObject(std::move(state));
 }
 
-Result<CodeObject> CodeObject::parse(std::span<const std::byte> bytes) { return parse(std::vector<std::byte>(bytes.begin(), bytes.end())); }
+Result<CodeObject> CodeObject::parse(std::span<const std::byte> bytes) {
+  return parse(std::vector<std::byte>(bytes.begin(), bytes.end()));
+}
 
 std::uint32_t CodeObject::code_object_version() const noexcept { return state_->elf.code_object_version; }
 const TargetId& CodeObject::target_id() const noexcept { return state_->target; }
@@ -61,12 +65,14 @@ Result<const KernelInfo*> CodeObject::find_kernel(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const auto& k : state_->kernels) {
     if (!name.empty() && k.name == name) {
-      return refuse(Errc::invalid_symbol_name, "CodeObject::find_kernel", "\"{}\" is a kernel's name in the source; its symbol is \"{}\": ask for that",
-                    printable(name), printable(k.display_name()));
+      return refuse(Errc::invalid_symbol_name, "CodeObject::find_kernel",
+                    "\"{}\" is a kernel's name in the source; its symbol is \"{}\": ask for that", printable(name),
+                    printable(k.display_name()));
     }
     names.push_back(k.display_name());
   }
-  return refuse(Errc::invalid_symbol_name, "CodeObject::find_kernel", "no kernel \"{}\"{}", printable(name), loader::suggest(name, names));
+  return refuse(Errc::invalid_symbol_name, "CodeObject::find_kernel", "no kernel \"{}\"{}", printable(name),
+                loader::suggest(name, names));
 }
 
 Result<const DeviceGlobal*> CodeObject::find_global(std::string_view name) const {
@@ -75,7 +81,8 @@ Result<const DeviceGlobal*> CodeObject::find_global(std::string_view name) const
     if (g.name == name) return &g;
     names.push_back(g.name);
   }
-  return refuse(Errc::invalid_symbol_name, "CodeObject::find_global", "no global \"{}\"{}", printable(name), loader::suggest(name, names));
+  return refuse(Errc::invalid_symbol_name, "CodeObject::find_global", "no global \"{}\"{}", printable(name),
+                loader::suggest(name, names));
 }
 
 const KernelInfo* CodeObject::kernel_at(std::uint64_t image_offset) const noexcept {
@@ -126,7 +133,8 @@ Result<void> read_kernels(CodeObject::State& state) {
       return bad_object("metadata: two kernels have the symbol \"{}\"", printable(kernel.symbol));
     }
     const auto found = by_name.find(kernel.symbol);
-    if (found == by_name.end()) return bad_object("metadata names the kernel symbol \"{}\", which the symbol table has not", printable(kernel.symbol));
+    if (found == by_name.end())
+      return bad_object("metadata names the kernel symbol \"{}\", which the symbol table has not", printable(kernel.symbol));
     AQL_CHECK(attach_descriptor(state, kernel, *found->second));
   }
   return {};
@@ -136,11 +144,14 @@ void collect_symbols(CodeObject::State& state) {
   const auto& elf = state.elf;
   const auto& exported = elf.dynamic_symbols.empty() ? elf.symbols : elf.dynamic_symbols;
   for (const auto& s : exported) {
-    if (!s.defined() || s.type != kSttObject || s.bind == kStbLocal || s.section == kShnAbs || state.kernel_by_symbol.contains(s.name)) continue;
+    if (!s.defined() || s.type != kSttObject || s.bind == kStbLocal || s.section == kShnAbs ||
+        state.kernel_by_symbol.contains(s.name))
+      continue;
     const std::uint64_t offset = s.value - state.image_base;
     const Segment* const segment = s.value >= state.image_base ? state.segment_at(offset) : nullptr;
     if (segment == nullptr || !fits(offset - segment->image_offset, s.size, segment->memory_size)) {
-      state.warnings.push_back(fmt::format("global \"{}\" ({} bytes at {:#x}) lies outside all load segments and is left out", printable(s.name), s.size, s.value));
+      state.warnings.push_back(fmt::format("global \"{}\" ({} bytes at {:#x}) lies outside all load segments and is left out",
+                                           printable(s.name), s.size, s.value));
       continue;
     }
     state.globals.push_back({std::string(s.name), offset, s.size});

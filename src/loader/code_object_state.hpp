@@ -46,10 +46,10 @@ struct CodeObject::State {
 namespace loader {
 
 // Steps of CodeObject::parse, in this order.
-[[nodiscard]] Result<void> lay_out_image(CodeObject::State& state);   // segments, image base, size, alignment
+[[nodiscard]] Result<void> lay_out_image(CodeObject::State& state);     // segments, image base, size, alignment
 [[nodiscard]] Result<void> check_relocations(CodeObject::State& state); // relocations, imports
-[[nodiscard]] Result<void> read_kernels(CodeObject::State& state);    // metadata, then each kernel's descriptor
-void collect_symbols(CodeObject::State& state);                       // globals, functions, kernel ranges
+[[nodiscard]] Result<void> read_kernels(CodeObject::State& state);      // metadata, then each kernel's descriptor
+void collect_symbols(CodeObject::State& state);                         // globals, functions, kernel ranges
 
 // Fills the descriptor's part of `kernel` from the symbol; checks alignment, reserved bytes and the entry.
 [[nodiscard]] Result<void> attach_descriptor(CodeObject::State& state, KernelInfo& kernel, const ElfSymbol& symbol);

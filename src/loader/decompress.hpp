@@ -14,7 +14,7 @@ struct CompressedHeader {
   Compression method = Compression::none;
   std::uint64_t file_size = 0; // header and data; version 1 does not say: everything that was given
   std::uint64_t raw_size = 0;
-  std::uint64_t hash = 0;      // low half of the MD5 of the decompressed bytes
+  std::uint64_t hash = 0; // low half of the MD5 of the decompressed bytes
   std::size_t header_size = 0;
 };
 

@@ -17,7 +17,8 @@ constexpr std::uint32_t kAll = kGfx6To9 | kGfx10Up;
 constexpr std::uint32_t kBefore12 = kGfx6To9 | kGfx10 | kGfx11;
 
 enum class Word : std::uint8_t { rsrc1, rsrc2, rsrc3, properties, preload };
-constexpr std::array<std::string_view, 5> kWordNames{"compute_pgm_rsrc1", "compute_pgm_rsrc2", "compute_pgm_rsrc3", "kernel_code_properties", "kernarg_preload"};
+constexpr std::array<std::string_view, 5> kWordNames{"compute_pgm_rsrc1", "compute_pgm_rsrc2", "compute_pgm_rsrc3",
+                                                     "kernel_code_properties", "kernarg_preload"};
 constexpr std::array<std::uint32_t, 5> kWordOffsets{48, 52, 44, 56, 58};
 
 // What the value means in words.
@@ -191,12 +192,14 @@ Result<void> attach_descriptor(CodeObject::State& state, KernelInfo& kernel, con
   if (symbol.value < state.image_base || symbol.value % 64 != 0) {
     return bad_object("kernel descriptor \"{}\" at address {:#x} is not 64-byte aligned", name, symbol.value);
   }
-  AQL_TRY(const auto raw, state.elf.at_address(symbol.value, sizeof(abi::KernelDescriptor), fmt::format("kernel descriptor \"{}\"", name)));
+  AQL_TRY(const auto raw,
+          state.elf.at_address(symbol.value, sizeof(abi::KernelDescriptor), fmt::format("kernel descriptor \"{}\"", name)));
   std::memcpy(kernel.descriptor_bytes.data(), raw.data(), raw.size());
   std::memcpy(&kernel.descriptor, raw.data(), raw.size());
   const auto& d = kernel.descriptor;
   if (!all_zero(d.reserved0) || !all_zero(d.reserved1) || !all_zero(d.reserved3)) {
-    return bad_object("kernel descriptor \"{}\" at file offset {:#x}: reserved bytes (12-15, 24-43, 60-63) are not 0", name, raw.data() - state.bytes.data());
+    return bad_object("kernel descriptor \"{}\" at file offset {:#x}: reserved bytes (12-15, 24-43, 60-63) are not 0", name,
+                      raw.data() - state.bytes.data());
   }
 
   const std::uint64_t entry = symbol.value + static_cast<std::uint64_t>(d.kernel_code_entry_byte_offset);
@@ -210,13 +213,15 @@ Result<void> attach_descriptor(CodeObject::State& state, KernelInfo& kernel, con
 
   const Family family = family_of(state.target.processor);
   const bool wave32 = abi::PropWavefrontSize32::decode(d.kernel_code_properties) != 0;
-  if (wave32 && (family & kGfx6To9) != 0) return bad_object("kernel descriptor \"{}\" asks for wave32, which {} has not", name, state.target.processor);
+  if (wave32 && (family & kGfx6To9) != 0)
+    return bad_object("kernel descriptor \"{}\" asks for wave32, which {} has not", name, state.target.processor);
   if (wave32 != (kernel.wavefront_size == 32)) {
     return bad_object("kernel \"{}\": metadata says wave{}, the descriptor wave{}", name, kernel.wavefront_size, wave32 ? 32 : 64);
   }
   const auto larger = [&](auto& from_metadata, std::uint32_t from_descriptor, std::string_view what) {
     if (from_metadata != from_descriptor && from_descriptor != 0) {
-      state.warnings.push_back(fmt::format("kernel \"{}\": {} is {} in the metadata, {} in the descriptor; the larger holds", name, what, from_metadata, from_descriptor));
+      state.warnings.push_back(fmt::format("kernel \"{}\": {} is {} in the metadata, {} in the descriptor; the larger holds", name,
+                                           what, from_metadata, from_descriptor));
     }
     if (from_descriptor > from_metadata) from_metadata = from_descriptor;
   };
@@ -230,8 +235,9 @@ Result<void> attach_descriptor(CodeObject::State& state, KernelInfo& kernel, con
   for (const auto& row : kRows) {
     if ((row.families & family) == 0 || row.say != Say::must_be_zero) continue;
     if (const auto value = value_of(d, row); value != 0) {
-      state.warnings.push_back(fmt::format("kernel \"{}\": {} bits {}:{} ({}) are {:#x}, must be 0", name, kWordNames[static_cast<std::size_t>(row.word)],
-                                           row.shift + row.width - 1, row.shift, row.name, value));
+      state.warnings.push_back(fmt::format("kernel \"{}\": {} bits {}:{} ({}) are {:#x}, must be 0", name,
+                                           kWordNames[static_cast<std::size_t>(row.word)], row.shift + row.width - 1, row.shift,
+                                           row.name, value));
     }
   }
   return {};
@@ -249,7 +255,8 @@ std::vector<DescriptorField> CodeObject::describe(const KernelInfo& kernel) cons
       {"group_segment_fixed_size", "group_segment_fixed_size", 0, 0, 32, d.group_segment_fixed_size, "bytes"},
       {"private_segment_fixed_size", "private_segment_fixed_size", 4, 0, 32, d.private_segment_fixed_size, "bytes a work-item"},
       {"kernarg_size", "kernarg_size", 8, 0, 32, d.kernarg_size, "bytes"},
-      {"kernel_code_entry_byte_offset", "kernel_code_entry_byte_offset", 16, 0, 64, static_cast<std::uint64_t>(d.kernel_code_entry_byte_offset),
+      {"kernel_code_entry_byte_offset", "kernel_code_entry_byte_offset", 16, 0, 64,
+       static_cast<std::uint64_t>(d.kernel_code_entry_byte_offset),
        fmt::format("entry at image offset {:#x}", kernel.entry_offset)},
   };
   for (const auto& row : kRows) {
@@ -264,11 +271,13 @@ std::vector<DescriptorField> CodeObject::describe(const KernelInfo& kernel) cons
 Result<std::uint64_t> scratch_bytes_per_wave(std::uint64_t bytes_per_work_item, std::uint32_t wavefront_size) {
   constexpr std::uint64_t unit = 1024, most_units = abi::TmpringWaveSize::kMax;
   if (wavefront_size != 32 && wavefront_size != 64) {
-    return loader::refuse(Errc::invalid_argument, "scratch_bytes_per_wave", "a wave of {} work-items; there are 32 and 64", wavefront_size);
+    return loader::refuse(Errc::invalid_argument, "scratch_bytes_per_wave", "a wave of {} work-items; there are 32 and 64",
+                          wavefront_size);
   }
   if (bytes_per_work_item > most_units * unit / wavefront_size) {
-    return loader::refuse(Errc::out_of_resources, "scratch_bytes_per_wave", "{} bytes of private memory a work-item; a wave{} can have {} at most",
-                          bytes_per_work_item, wavefront_size, most_units * unit / wavefront_size);
+    return loader::refuse(Errc::out_of_resources, "scratch_bytes_per_wave",
+                          "{} bytes of private memory a work-item; a wave{} can have {} at most", bytes_per_work_item,
+                          wavefront_size, most_units * unit / wavefront_size);
   }
   return (bytes_per_work_item * wavefront_size + unit - 1) / unit * unit;
 }

@@ -6,7 +6,7 @@
 namespace aql::loader {
 namespace {
 
-constexpr std::uint32_t kNoteMetadata = 32; // NT_AMDGPU_METADATA
+constexpr std::uint32_t kNoteMetadata = 32;  // NT_AMDGPU_METADATA
 constexpr std::uint16_t kMaxPrograms = 1024; // linkers write about ten; a bound keeps look-ups by address cheap
 
 std::string_view os_abi_name(std::uint8_t os_abi) noexcept {
@@ -37,7 +37,8 @@ Result<void> check_identity(ByteSpan bytes) {
   if (bytes.empty()) return bad_object("the file is empty");
   if (bytes.size() < 4 || std::memcmp(bytes.data(), magic, 4) != 0) {
     std::string start;
-    for (std::size_t i = 0; i < 4 && i < bytes.size(); ++i) start += fmt::format("{}{:02x}", i == 0 ? "" : " ", std::to_integer<unsigned>(bytes[i]));
+    for (std::size_t i = 0; i < 4 && i < bytes.size(); ++i)
+      start += fmt::format("{}{:02x}", i == 0 ? "" : " ", std::to_integer<unsigned>(bytes[i]));
     return bad_object("not an ELF file: starts with {} instead of 7f 45 4c 46", start);
   }
   AQL_TRY(const auto elf_class, load<std::uint8_t>(bytes, 4, "the ELF class"));
@@ -45,21 +46,25 @@ Result<void> check_identity(ByteSpan bytes) {
   if (elf_class != 2) return bad_object("ELF class {} at offset 4 is neither 32-bit (1) nor 64-bit (2)", elf_class);
   AQL_TRY(const auto endianness, load<std::uint8_t>(bytes, 5, "the ELF byte order"));
   if (endianness == 2) return bad_object("big-endian ELF (byte order 2 at offset 5); AMDGPU code objects are little-endian");
-  if (endianness != 1) return bad_object("ELF byte order {} at offset 5 is neither little-endian (1) nor big-endian (2)", endianness);
+  if (endianness != 1)
+    return bad_object("ELF byte order {} at offset 5 is neither little-endian (1) nor big-endian (2)", endianness);
   return {};
 }
 
 Result<std::uint32_t> check_header(const ElfHeader& h) {
-  if (h.ident[6] != 1 || h.version != 1) return bad_object("ELF version {} (offset 6) and {} (offset 20) must both be 1", h.ident[6], h.version);
-  if (h.machine != 224) return bad_object("machine {} ({}) at offset 18; an AMDGPU code object has 224", h.machine, machine_name(h.machine));
+  if (h.ident[6] != 1 || h.version != 1)
+    return bad_object("ELF version {} (offset 6) and {} (offset 20) must both be 1", h.ident[6], h.version);
+  if (h.machine != 224)
+    return bad_object("machine {} ({}) at offset 18; an AMDGPU code object has 224", h.machine, machine_name(h.machine));
   if (h.ident[7] != 64) {
-    return bad_object("OS/ABI {} ({}) at offset 7; this build reads AMDGPU HSA (64) only: compile with --target=amdgcn-amd-amdhsa", h.ident[7],
-                      os_abi_name(h.ident[7]));
+    return bad_object("OS/ABI {} ({}) at offset 7; this build reads AMDGPU HSA (64) only: compile with --target=amdgcn-amd-amdhsa",
+                      h.ident[7], os_abi_name(h.ident[7]));
   }
   // The ABI byte counts from code object V2; people and compilers count code object versions.
   const std::uint32_t version = h.ident[8] + 2U;
   if (version < 4 || version > 6) {
-    return refuse(Errc::unsupported, "CodeObject::parse", "code object version {}, this build reads 4 to 6; compile with -mcode-object-version={}", version,
+    return refuse(Errc::unsupported, "CodeObject::parse",
+                  "code object version {}, this build reads 4 to 6; compile with -mcode-object-version={}", version,
                   version < 4 ? 5 : 6);
   }
   if (h.type == 1) return bad_object("relocatable object (ELF type REL at offset 16): link it first, e.g. ld.lld -shared");
@@ -70,7 +75,8 @@ Result<std::uint32_t> check_header(const ElfHeader& h) {
 template <class Entry>
 Result<std::vector<Entry>> read_table(ByteSpan bytes, std::uint64_t offset, std::uint64_t count, std::string_view what) {
   if (count > bytes.size() / sizeof(Entry)) {
-    return bad_object("{} ({} entries at offset {:#x}) lie beyond the end ({:#x} bytes); is the file cut off?", what, count, offset, bytes.size());
+    return bad_object("{} ({} entries at offset {:#x}) lie beyond the end ({:#x} bytes); is the file cut off?", what, count, offset,
+                      bytes.size());
   }
   AQL_TRY(const auto raw, slice(bytes, offset, count * sizeof(Entry), what));
   std::vector<Entry> table(static_cast<std::size_t>(count));
@@ -80,7 +86,8 @@ Result<std::vector<Entry>> read_table(ByteSpan bytes, std::uint64_t offset, std:
 
 Result<std::vector<SectionHeader>> read_sections(ByteSpan bytes, const ElfHeader& h) {
   if (h.section_offset == 0) return std::vector<SectionHeader>{};
-  if (h.section_entry_size != sizeof(SectionHeader)) return bad_object("section header size {} at offset 58, expected 64", h.section_entry_size);
+  if (h.section_entry_size != sizeof(SectionHeader))
+    return bad_object("section header size {} at offset 58, expected 64", h.section_entry_size);
   std::uint64_t count = h.section_count;
   if (count == 0) { // more than 0xfeff sections: the first one's size counts them
     AQL_TRY(const auto first, load<SectionHeader>(bytes, h.section_offset, "the first section header"));
@@ -115,7 +122,8 @@ Result<void> scan_notes(Elf& elf, std::uint64_t offset, std::uint64_t size) {
     const std::uint64_t name_at = at + 12;
     const std::uint64_t payload_at = name_at + ((std::uint64_t{name_size} + 3) & ~3ULL);
     if (!fits(name_at, name_size, notes.size()) || !fits(payload_at, payload_size, notes.size())) {
-      return bad_object("the note at offset {:#x} (name {} bytes, payload {} bytes) runs over its segment's end", offset + at, name_size, payload_size);
+      return bad_object("the note at offset {:#x} (name {} bytes, payload {} bytes) runs over its segment's end", offset + at,
+                        name_size, payload_size);
     }
     const std::string_view name(reinterpret_cast<const char*>(notes.data()) + name_at, name_size);
     if (type == kNoteMetadata && name == std::string_view("AMDGPU\0", 7)) {
@@ -147,15 +155,17 @@ Result<Elf> Elf::read(ByteSpan bytes) {
   AQL_TRY(elf.code_object_version, check_header(elf.header));
   const auto& h = elf.header;
   if (h.program_count == 0) return bad_object("no program headers (count at offset 56 is 0): nothing to load");
-  if (h.program_count > kMaxPrograms) return bad_object("{} program headers (offset 56); code objects have fewer than {}", h.program_count, kMaxPrograms);
-  if (h.program_entry_size != sizeof(ProgramHeader)) return bad_object("program header size {} at offset 54, expected 56", h.program_entry_size);
+  if (h.program_count > kMaxPrograms)
+    return bad_object("{} program headers (offset 56); code objects have fewer than {}", h.program_count, kMaxPrograms);
+  if (h.program_entry_size != sizeof(ProgramHeader))
+    return bad_object("program header size {} at offset 54, expected 56", h.program_entry_size);
   AQL_TRY(elf.programs, read_table<ProgramHeader>(bytes, h.program_offset, h.program_count, "program headers"));
   AQL_TRY(elf.sections, read_sections(bytes, h));
   for (std::size_t i = 0; i < elf.programs.size(); ++i) {
     const auto& p = elf.programs[i];
     if (p.type == kPtLoad && !fits(p.offset, p.file_size, bytes.size())) {
-      return bad_object("load segment {} ({:#x} bytes at offset {:#x}) lies beyond the end ({:#x} bytes); is the file cut off?", i, p.file_size, p.offset,
-                        bytes.size());
+      return bad_object("load segment {} ({:#x} bytes at offset {:#x}) lies beyond the end ({:#x} bytes); is the file cut off?", i,
+                        p.file_size, p.offset, bytes.size());
     }
   }
 

@@ -23,7 +23,8 @@ Result<std::uint64_t> symbol_count(const Elf& elf, const Dynamic& d) {
   const std::uint64_t buckets_at = d.gnu_hash + 16 + 8 * bloom_words;
   AQL_TRY(const auto buckets, elf.at_address(buckets_at, 4 * bucket_count, "the GNU hash table's buckets"));
   std::uint64_t last = 0;
-  for (std::size_t i = 0; i < bucket_count; ++i) last = std::max<std::uint64_t>(last, load_unchecked<std::uint32_t>(buckets, 4 * i));
+  for (std::size_t i = 0; i < bucket_count; ++i)
+    last = std::max<std::uint64_t>(last, load_unchecked<std::uint32_t>(buckets, 4 * i));
   if (last < first) return first; // all buckets empty: only the unhashed symbols before `first`
   const std::uint64_t chains_at = buckets_at + 4 * bucket_count;
   for (;; ++last) { // the chain of the last bucket ends with an odd word
@@ -38,13 +39,14 @@ Result<void> read_rela(const Elf& elf, std::uint64_t vaddr, std::uint64_t size, 
   AQL_TRY(const auto table, elf.at_address(vaddr, size, "a relocation table"));
   for (std::size_t at = 0; at < table.size(); at += kRelaSize) {
     const auto info = load_unchecked<std::uint64_t>(table, at + 8);
-    out.push_back({load_unchecked<std::uint64_t>(table, at), load_unchecked<std::int64_t>(table, at + 16), static_cast<std::uint32_t>(info),
-                   static_cast<std::uint32_t>(info >> 32)});
+    out.push_back({load_unchecked<std::uint64_t>(table, at), load_unchecked<std::int64_t>(table, at + 16),
+                   static_cast<std::uint32_t>(info), static_cast<std::uint32_t>(info >> 32)});
   }
   return {};
 }
 
-// Packed relative relocations: an even word is a place, an odd word a bitmap of the 63 words that follow. The addend stands in place.
+// Packed relative relocations: an even word is a place, an odd word a bitmap of the 63 words that follow. The addend stands in
+// place.
 Result<void> read_relr(const Elf& elf, std::uint64_t vaddr, std::uint64_t size, std::vector<Rela>& out) {
   if (size == 0) return {};
   if (size % 8 != 0) return bad_object("packed relocation table at address {:#x}: size {} is not a multiple of 8", vaddr, size);
@@ -97,7 +99,9 @@ Result<Dynamic> read_dynamic(const Elf& elf) {
       case 11:
         if (value != kSymbolSize) return bad_object("symbol entry size {} in the dynamic segment, expected 24", value);
         break;
-      case 17: return refuse(Errc::unsupported, "CodeObject::parse", "relocations without addends (DT_REL) are not used by AMDGPU code objects");
+      case 17:
+        return refuse(Errc::unsupported, "CodeObject::parse",
+                      "relocations without addends (DT_REL) are not used by AMDGPU code objects");
       case 23: d.jmprel = value; break;
       case 35: d.relr_size = value; break;
       case 36: d.relr = value; break;
@@ -131,7 +135,8 @@ Result<std::vector<ElfSymbol>> read_symbols(ByteSpan table, ByteSpan names) {
 Result<std::vector<ElfSymbol>> read_dynamic_symbols(const Elf& elf, const Dynamic& d) {
   if (d.symtab == 0) return std::vector<ElfSymbol>{};
   AQL_TRY(const auto count, symbol_count(elf, d));
-  if (count > elf.bytes.size() / kSymbolSize) return bad_object("the hash table counts {} dynamic symbols, more than the file can hold", count);
+  if (count > elf.bytes.size() / kSymbolSize)
+    return bad_object("the hash table counts {} dynamic symbols, more than the file can hold", count);
   AQL_TRY(const auto table, elf.at_address(d.symtab, count * kSymbolSize, "the dynamic symbol table"));
   AQL_TRY(const auto names, elf.at_address(d.strtab, d.strtab_size, "the dynamic string table"));
   return read_symbols(table, names);

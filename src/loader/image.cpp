@@ -21,8 +21,10 @@ Result<void> lay_out_image(CodeObject::State& state) {
   for (std::size_t i = 0; i < state.elf.programs.size(); ++i) {
     const auto& p = state.elf.programs[i];
     if (p.type != kPtLoad || p.memory_size == 0) continue;
-    if (p.file_size > p.memory_size) return bad_object("load segment {}: {:#x} bytes in the file, but {:#x} in memory", i, p.file_size, p.memory_size);
-    if (!fits(p.vaddr, p.memory_size, kMaxImage)) return bad_object("load segment {}: {:#x} bytes at address {:#x} exceed 47 address bits", i, p.memory_size, p.vaddr);
+    if (p.file_size > p.memory_size)
+      return bad_object("load segment {}: {:#x} bytes in the file, but {:#x} in memory", i, p.file_size, p.memory_size);
+    if (!fits(p.vaddr, p.memory_size, kMaxImage))
+      return bad_object("load segment {}: {:#x} bytes at address {:#x} exceed 47 address bits", i, p.memory_size, p.vaddr);
     if (p.align > 1 && (!is_power_of_two(p.align) || p.align > kMaxAlign)) {
       return bad_object("load segment {}: alignment {:#x} is not a power of two up to {:#x}", i, p.align, kMaxAlign);
     }
@@ -43,8 +45,8 @@ Result<void> lay_out_image(CodeObject::State& state) {
   for (std::size_t i = 1; i < state.segments.size(); ++i) {
     const auto& before = state.segments[i - 1];
     if (before.virtual_address + before.memory_size > state.segments[i].virtual_address) {
-      return bad_object("load segments overlap: [{:#x}, {:#x}) and the one at {:#x}", before.virtual_address, before.virtual_address + before.memory_size,
-                        state.segments[i].virtual_address);
+      return bad_object("load segments overlap: [{:#x}, {:#x}) and the one at {:#x}", before.virtual_address,
+                        before.virtual_address + before.memory_size, state.segments[i].virtual_address);
     }
   }
   state.image_align = align;
@@ -52,7 +54,8 @@ Result<void> lay_out_image(CodeObject::State& state) {
   state.image_size = state.segments.back().virtual_address + state.segments.back().memory_size - state.image_base;
   for (auto& s : state.segments) {
     s.image_offset = s.virtual_address - state.image_base;
-    if (s.write && s.execute) state.warnings.push_back(fmt::format("the segment at {:#x} is both writable and executable", s.virtual_address));
+    if (s.write && s.execute)
+      state.warnings.push_back(fmt::format("the segment at {:#x} is both writable and executable", s.virtual_address));
   }
   return {};
 }
@@ -71,8 +74,9 @@ Result<void> check_relocations(CodeObject::State& state) {
     if (r.type == kRelNone) continue;
     const auto name = relocation_name(r.type);
     if (name == "unknown" || name.starts_with("R_AMDGPU_GOT") || name == "R_AMDGPU_REL16") {
-      return refuse(Errc::unsupported, "CodeObject::parse", "relocation {} at address {:#x} has type {} ({}), which has no place in a linked object", i,
-                    r.vaddr, r.type, name);
+      return refuse(Errc::unsupported, "CodeObject::parse",
+                    "relocation {} at address {:#x} has type {} ({}), which has no place in a linked object", i, r.vaddr, r.type,
+                    name);
     }
     const std::uint64_t size = (r.type == kRelAbs64 || r.type == kRelRel64 || r.type == kRelRelative64) ? 8 : 4;
     const std::uint64_t offset = r.vaddr - state.image_base;
@@ -109,7 +113,8 @@ Result<std::uint64_t> symbol_value(const loader::ElfSymbol& symbol, std::uint64_
     if (const auto value = resolve(symbol.name)) return *value;
   }
   if (symbol.bind == loader::kStbWeak) return std::uint64_t{0};
-  return refuse(Errc::invalid_symbol_name, kWhere, "the code object needs symbol \"{}\", which it does not define and nobody supplied",
+  return refuse(Errc::invalid_symbol_name, kWhere,
+                "the code object needs symbol \"{}\", which it does not define and nobody supplied",
                 loader::printable(symbol.name));
 }
 
@@ -154,7 +159,8 @@ Result<void> CodeObject::place(std::span<std::byte> image) const {
     if (size != 0) std::memcpy(image.data() + at, state_->bytes.data() + s.file_offset, size);
     done = at + size;
   }
-  std::fill(image.begin() + static_cast<std::ptrdiff_t>(done), image.begin() + static_cast<std::ptrdiff_t>(state_->image_size), std::byte{0});
+  std::fill(image.begin() + static_cast<std::ptrdiff_t>(done), image.begin() + static_cast<std::ptrdiff_t>(state_->image_size),
+            std::byte{0});
   return {};
 }
 
@@ -164,7 +170,8 @@ Result<void> CodeObject::relocate(std::span<std::byte> image, std::uint64_t load
     return refuse(Errc::invalid_argument, kWhere, "the image needs {} bytes, {} were given", state.image_size, image.size());
   }
   if (load_address % state.image_align != 0) {
-    return refuse(Errc::invalid_argument, kWhere, "load address {:#x} is not a multiple of the image's alignment {:#x}", load_address, state.image_align);
+    return refuse(Errc::invalid_argument, kWhere, "load address {:#x} is not a multiple of the image's alignment {:#x}",
+                  load_address, state.image_align);
   }
   const std::uint64_t bias = load_address - state.image_base;
   for (const auto& r : state.elf.relocations) {
@@ -192,13 +199,15 @@ Result<void> CodeObject::relocate(std::span<std::byte> image, std::uint64_t load
     case loader::kRelRel32Hi: value = (value - place) >> 32; break;
     case loader::kRelAbs32:
       if (value > 0xffffffffU) {
-        return refuse(Errc::invalid_code_object, kWhere, "R_AMDGPU_ABS32 at address {:#x}: {:#x} does not fit 32 bits", place, value);
+        return refuse(Errc::invalid_code_object, kWhere, "R_AMDGPU_ABS32 at address {:#x}: {:#x} does not fit 32 bits", place,
+                      value);
       }
       break;
     case loader::kRelRel32: {
       const auto distance = static_cast<std::int64_t>(value - place);
       if (distance != static_cast<std::int32_t>(distance)) {
-        return refuse(Errc::invalid_code_object, kWhere, "R_AMDGPU_REL32 at address {:#x}: the distance {} does not fit 32 bits", place, distance);
+        return refuse(Errc::invalid_code_object, kWhere, "R_AMDGPU_REL32 at address {:#x}: the distance {} does not fit 32 bits",
+                      place, distance);
       }
       value = static_cast<std::uint32_t>(distance);
       break;

@@ -13,7 +13,8 @@ constexpr std::array<std::array<int, 4>, 4> kShifts{{{7, 12, 17, 22}, {5, 9, 14,
 const std::array<std::uint32_t, 64>& sines() noexcept {
   static const auto table = [] {
     std::array<std::uint32_t, 64> t{};
-    for (std::size_t i = 0; i < t.size(); ++i) t[i] = static_cast<std::uint32_t>(std::floor(std::fabs(std::sin(static_cast<double>(i + 1))) * 4294967296.0));
+    for (std::size_t i = 0; i < t.size(); ++i)
+      t[i] = static_cast<std::uint32_t>(std::floor(std::fabs(std::sin(static_cast<double>(i + 1))) * 4294967296.0));
     return t;
   }();
   return table;

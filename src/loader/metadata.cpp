@@ -53,13 +53,37 @@ struct ShapeCheck : msgpack::null_visitor {
   std::size_t error_offset = 0;
 };
 
-constexpr std::array<std::string_view, 31> kArgKinds{
-    "by_value", "global_buffer", "dynamic_shared_pointer", "sampler", "image", "pipe", "queue", "hidden_global_offset_x",
-    "hidden_global_offset_y", "hidden_global_offset_z", "hidden_none", "hidden_printf_buffer", "hidden_hostcall_buffer",
-    "hidden_default_queue", "hidden_completion_action", "hidden_multigrid_sync_arg", "hidden_block_count_x", "hidden_block_count_y",
-    "hidden_block_count_z", "hidden_group_size_x", "hidden_group_size_y", "hidden_group_size_z", "hidden_remainder_x", "hidden_remainder_y",
-    "hidden_remainder_z", "hidden_grid_dims", "hidden_heap_v1", "hidden_dynamic_lds_size", "hidden_private_base", "hidden_shared_base",
-    "hidden_queue_ptr"};
+constexpr std::array<std::string_view, 31> kArgKinds{"by_value",
+                                                     "global_buffer",
+                                                     "dynamic_shared_pointer",
+                                                     "sampler",
+                                                     "image",
+                                                     "pipe",
+                                                     "queue",
+                                                     "hidden_global_offset_x",
+                                                     "hidden_global_offset_y",
+                                                     "hidden_global_offset_z",
+                                                     "hidden_none",
+                                                     "hidden_printf_buffer",
+                                                     "hidden_hostcall_buffer",
+                                                     "hidden_default_queue",
+                                                     "hidden_completion_action",
+                                                     "hidden_multigrid_sync_arg",
+                                                     "hidden_block_count_x",
+                                                     "hidden_block_count_y",
+                                                     "hidden_block_count_z",
+                                                     "hidden_group_size_x",
+                                                     "hidden_group_size_y",
+                                                     "hidden_group_size_z",
+                                                     "hidden_remainder_x",
+                                                     "hidden_remainder_y",
+                                                     "hidden_remainder_z",
+                                                     "hidden_grid_dims",
+                                                     "hidden_heap_v1",
+                                                     "hidden_dynamic_lds_size",
+                                                     "hidden_private_base",
+                                                     "hidden_shared_base",
+                                                     "hidden_queue_ptr"};
 static_assert(kArgKinds.size() == static_cast<std::size_t>(ArgKind::other));
 
 constexpr std::array<std::string_view, 7> kAddressSpaces{"", "private", "global", "constant", "local", "generic", "region"};
@@ -122,9 +146,12 @@ public:
   Result<void> flag(std::string_view key, bool& out) const {
     const auto* value = find(key);
     if (value == nullptr) return {};
-    if (value->type == msgpack::type::BOOLEAN) out = value->via.boolean;
-    else if (value->type == msgpack::type::POSITIVE_INTEGER) out = value->via.u64 != 0;
-    else return wrong(key, *value, "a boolean");
+    if (value->type == msgpack::type::BOOLEAN)
+      out = value->via.boolean;
+    else if (value->type == msgpack::type::POSITIVE_INTEGER)
+      out = value->via.u64 != 0;
+    else
+      return wrong(key, *value, "a boolean");
     return {};
   }
   Result<void> extent(std::string_view key, std::optional<Dim3>& out) const {
@@ -134,7 +161,8 @@ public:
     std::uint32_t xyz[3] = {};
     for (std::uint32_t i = 0; i < 3; ++i) {
       const auto& item = value->via.array.ptr[i];
-      if (item.type != msgpack::type::POSITIVE_INTEGER || item.via.u64 > 0xffffffffU) return wrong(key, *value, "an array of three integers");
+      if (item.type != msgpack::type::POSITIVE_INTEGER || item.via.u64 > 0xffffffffU)
+        return wrong(key, *value, "an array of three integers");
       xyz[i] = static_cast<std::uint32_t>(item.via.u64);
     }
     out = Dim3{xyz[0], xyz[1], xyz[2]};
@@ -217,7 +245,8 @@ Result<KernelInfo> read_kernel(const msgpack::object& o, std::uint32_t index) {
   AQL_CHECK(map.get(".kind", k.kind));
   if (k.symbol.empty()) return bad_object("metadata: .symbol of kernel {} is empty", index);
   if (k.kernarg_align == 0 || (k.kernarg_align & (k.kernarg_align - 1)) != 0 || k.kernarg_align > (1ULL << 30)) {
-    return bad_object("metadata: .kernarg_segment_align of {} is {}, must be a power of two up to 2^30", printable(k.symbol), k.kernarg_align);
+    return bad_object("metadata: .kernarg_segment_align of {} is {}, must be a power of two up to 2^30", printable(k.symbol),
+                      k.kernarg_align);
   }
   if (k.wavefront_size != 32 && k.wavefront_size != 64) {
     return bad_object("metadata: .wavefront_size of {} is {}, must be 32 or 64", printable(k.symbol), k.wavefront_size);
@@ -228,7 +257,8 @@ Result<KernelInfo> read_kernel(const msgpack::object& o, std::uint32_t index) {
       AQL_TRY(const auto arg_map, Map::of(args->via.array.ptr[i], fmt::format("argument {} of {}", i, printable(k.symbol))));
       AQL_TRY(auto arg, read_arg(arg_map));
       if (!fits(arg.offset, arg.size, k.kernarg_size)) {
-        return bad_object("metadata: {} ends at {} + {}, beyond the kernarg segment of {} bytes", arg_map.path(), arg.offset, arg.size, k.kernarg_size);
+        return bad_object("metadata: {} ends at {} + {}, beyond the kernarg segment of {} bytes", arg_map.path(), arg.offset,
+                          arg.size, k.kernarg_size);
       }
       k.args.push_back(std::move(arg));
     }
@@ -241,14 +271,16 @@ Result<Metadata> read_root(const msgpack::object& object) {
   Metadata m;
   const auto* version = root.find("amdhsa.version");
   if (version == nullptr) return bad_object("metadata: the root has no amdhsa.version");
-  if (version->type != msgpack::type::ARRAY || version->via.array.size < 2 || version->via.array.ptr[0].type != msgpack::type::POSITIVE_INTEGER ||
+  if (version->type != msgpack::type::ARRAY || version->via.array.size < 2 ||
+      version->via.array.ptr[0].type != msgpack::type::POSITIVE_INTEGER ||
       version->via.array.ptr[1].type != msgpack::type::POSITIVE_INTEGER) {
     return root.wrong("amdhsa.version", *version, "an array of two integers");
   }
   m.version_major = version->via.array.ptr[0].via.u64;
   m.version_minor = version->via.array.ptr[1].via.u64;
   if (m.version_major != 1) {
-    return refuse(Errc::unsupported, "CodeObject::parse", "metadata version {}.{}, this build reads 1.x", m.version_major, m.version_minor);
+    return refuse(Errc::unsupported, "CodeObject::parse", "metadata version {}.{}, this build reads 1.x", m.version_major,
+                  m.version_minor);
   }
   AQL_CHECK(root.get("amdhsa.target", m.target));
   if (const auto* formats = root.find("amdhsa.printf"); formats != nullptr) {

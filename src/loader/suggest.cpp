@@ -38,8 +38,10 @@ std::string suggest(std::string_view asked, const std::vector<std::string_view>&
   if (names.empty()) return "; the object has none";
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const auto name : names) {
-    const bool contains = !asked.empty() && (name.find(asked) != std::string_view::npos || (!name.empty() && asked.find(name) != std::string_view::npos));
-    if (contains) near.emplace_back(0, name);
+    const bool contains = !asked.empty() && (name.find(asked) != std::string_view::npos ||
+                                             (!name.empty() && asked.find(name) != std::string_view::npos));
+    if (contains)
+      near.emplace_back(0, name);
     else if (!asked.empty() && asked.size() <= kLongest && name.size() <= kLongest) {
       const std::size_t distance = edit_distance(asked, name);
       if (distance <= std::max<std::size_t>(1, asked.size() / 3)) near.emplace_back(distance, name);
@@ -49,7 +51,8 @@ std::string suggest(std::string_view asked, const std::vector<std::string_view>&
   std::vector<std::string_view> best;
   for (const auto& [distance, name] : near) best.push_back(name);
   if (!best.empty()) return "; did you mean: " + join(best, kShown) + "?";
-  return "; the object has: " + join(names, kShown) + (names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
+  return "; the object has: " + join(names, kShown) +
+         (names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
 }
 
 } // namespace aql::loader

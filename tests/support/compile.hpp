@@ -56,7 +56,8 @@ inline Compiled compile_code_object(const CodeSource& source) {
   if (!kernel_compiler()) return result;
   std::string language;
   if (source.extension == ".cl") language = " -cl-std=CL2.0 -Xclang -finclude-default-header";
-  const std::string flags = " --target=amdgcn-amd-amdhsa -mcpu=" + std::string(source.target) + " -nogpulib -fuse-ld=lld " + std::string(source.options) + language;
+  const std::string flags = " --target=amdgcn-amd-amdhsa -mcpu=" + std::string(source.target) + " -nogpulib -fuse-ld=lld " +
+                            std::string(source.options) + language;
   std::uint64_t hash = 0xcbf29ce484222325U; // FNV-1a
   for (const auto& part : {*kernel_compiler(), flags, std::string(source.text), std::string(source.extension)}) {
     for (const char c : part + '\n') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;

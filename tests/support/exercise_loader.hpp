@@ -30,8 +30,8 @@ inline std::uint64_t exercise_code_object(std::span<const std::byte> bytes) {
   (void)object->find_kernel("no such kernel");
   if (object->image_size() <= (16U << 20)) {
     std::vector<std::byte> image(static_cast<std::size_t>(object->image_size()));
-    const auto loaded = object->load_into(image, 1024 * object->image_align(),
-                                          [](std::string_view) { return std::uint64_t{0x1234}; });
+    const auto loaded =
+        object->load_into(image, 1024 * object->image_align(), [](std::string_view) { return std::uint64_t{0x1234}; });
     if (!loaded) sum += loaded.error().message().size();
     for (std::uint64_t at = 0; at < object->image_size(); at += 1 + object->image_size() / 64) {
       if (const auto function = object->function_at(at)) sum += function->name.size();

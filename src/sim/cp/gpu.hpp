@@ -60,6 +60,19 @@ struct QueueConfig {
   std::uint64_t cu_mask[8] = {};             // all zero = all
 };
 
+// A ring of PM4 packets instead of AQL ones (the virtual KFD). Positions count dwords, run free, and are masked by the ring's size;
+// the doorbell gets the new write position.
+struct Pm4QueueConfig {
+  std::uint64_t ring_address = 0;            // device address
+  std::uint64_t ring_dwords = 0;             // a power of two
+  std::uint32_t* read_pointer = nullptr;     // host address of the 32-bit read position that the processor reports
+  std::uint64_t* doorbell = nullptr;         // host address of the 64-bit doorbell; set to the read position by create_pm4_queue
+  std::function<void(const QueueFault&)> on_error; // at most once
+  std::function<void(std::uint32_t context_id)> on_interrupt; // RELEASE_MEM with an interrupt
+  std::int32_t priority = 0;
+  std::uint64_t cu_mask[8] = {};
+};
+
 using QueueId = std::uint64_t;
 
 class Gpu {
@@ -73,6 +86,7 @@ public:
   [[nodiscard]] std::uint64_t private_aperture() const noexcept;
 
   Result<QueueId> create_queue(const QueueConfig& config);
+  Result<QueueId> create_pm4_queue(const Pm4QueueConfig& config);
   // Ends work in flight (waves are stopped at the next slice) and returns when the processor has left the ring.
   Result<void> destroy_queue(QueueId id);
   // Stops a queue as if it had faulted (hsa_queue_inactivate).

@@ -43,6 +43,15 @@ HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const QueueCo
   std::atomic_ref{*config_.doorbell}.store(armed_, std::memory_order_release);
 }
 
+HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const Pm4QueueConfig& config)
+    : engine_(engine), processor_(processor), id_(id), config_{.on_error = config.on_error, .agent_function = {}, .priority = config.priority}, ring_(nullptr), mask_(0), single_(true) {
+  pm4_ring_ = std::make_unique<Pm4Ring>(config);
+  pm4_ = std::make_unique<Pm4Stream>(engine, processor, *this, config.on_interrupt);
+  const std::uint32_t read = std::atomic_ref{*config.read_pointer}.load(std::memory_order_acquire);
+  pm4_->interpreter.start_ring(config.ring_address, config.ring_dwords, read);
+  std::atomic_ref{*config.doorbell}.store(read, std::memory_order_release);
+}
+
 void HwQueue::note_ring(std::uint64_t value, std::uint64_t write) noexcept {
   seen_doorbell_ = value;
   rearm_ = true;
@@ -53,7 +62,7 @@ void HwQueue::note_ring(std::uint64_t value, std::uint64_t write) noexcept {
 }
 
 void HwQueue::rearm() noexcept {
-  if (!rearm_ || ahead(rung_, read_)) return;
+  if (pm4_ring_ || !rearm_ || ahead(rung_, read_)) return;
   // From the first ring on, "nothing new" is a value that no producer can mean for the next 2^63 packets. The exchange loses
   // no ring: what was stored since we last looked comes back.
   armed_ = read_ + (1ull << 63);
@@ -74,14 +83,16 @@ bool HwQueue::fetch(std::uint32_t& word0) {
 
 HwQueue::Poll HwQueue::poll(unsigned packets) {
   if (state() != QueueState::active || fault_pending()) return Poll::idle;
+  if (pm4_ring_) return poll_ring();
   Poll result = Poll::idle;
   for (unsigned n = 0; n < packets; ++n) {
     std::uint32_t word0 = 0;
     if (!fetch(word0)) return result;
     if (abi::HeaderBarrier::decode(word0) != 0 && !drained()) return result == Poll::worked ? result : Poll::waiting;
     const AddressMap::Slice slice{engine_.map};
+    progressed_ = false;
     if (!process(word0)) {
-      if (fault_pending()) return Poll::worked;
+      if (fault_pending() || progressed_) return Poll::worked;
       return result == Poll::worked ? result : Poll::waiting;
     }
     result = Poll::worked;
@@ -231,7 +242,9 @@ bool HwQueue::process_vendor(std::uint32_t word0) {
   switch (static_cast<abi::VendorFormat>(format)) {
   case abi::VendorFormat::barrier_value: return process_barrier_value(word0);
   case abi::VendorFormat::extended_dispatch: return process_extended(word0);
-  case abi::VendorFormat::pm4_indirect_buffer: break;
+  case abi::VendorFormat::pm4_indirect_buffer:
+    if (!pm4_) pm4_ = std::make_unique<Pm4Stream>(engine_, processor_, *this, nullptr);
+    return process_pm4(word0);
   }
   reject({Errc::invalid_packet_format, abi::kQueueErrorVendorFormat,
           fmt::format("AMD vendor packet with format {}; 1 (PM4 indirect buffer), 2 (barrier-value) and 3 (extended dispatch) exist", format)});
@@ -280,7 +293,7 @@ void HwQueue::deliver_fault() {
     fault.detail = fault.fault.report();
   }
   set_state(QueueState::inactive);
-  if (amd().queue_inactive_signal != 0 && fault.error_bits != 0) {
+  if (config_.amd_queue != nullptr && amd().queue_inactive_signal != 0 && fault.error_bits != 0) {
     const AddressMap::Slice slice{engine_.map};
     engine_.store_signal(processor_.view(), amd().queue_inactive_signal, fault.error_bits);
   }

@@ -17,6 +17,8 @@
 
 #include "sim/cp/engine.hpp"
 #include "sim/cp/kernel_code.hpp"
+#include "sim/cp/occupancy.hpp"
+#include "sim/cp/pm4.hpp"
 
 namespace aql::sim {
 
@@ -32,6 +34,44 @@ struct PacketError {
   std::string detail;
 };
 
+struct Geometry {
+  std::uint32_t grid[3] = {1, 1, 1};   // work-items
+  std::uint32_t group[3] = {1, 1, 1};  // work-items of a full group
+  std::uint32_t offset[3] = {0, 0, 0}; // first workgroup id
+};
+
+// PM4 commands of one queue, executed on it.
+class Pm4Stream final : public Pm4Interpreter::Device {
+public:
+  Pm4Stream(Engine& engine, Processor& processor, HwQueue& queue, std::function<void(std::uint32_t)> on_interrupt)
+      : interpreter(*this), engine_(engine), processor_(processor), queue_(queue), on_interrupt_(std::move(on_interrupt)) {}
+  Pm4Interpreter interpreter;
+
+private:
+  std::byte* memory(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) override;
+  std::string describe(std::uint64_t address) override;
+  bool idle() override;
+  Error dispatch(const std::uint32_t* sh, const std::uint32_t dimensions[3], std::uint32_t initiator) override;
+  void acquire() override;
+  void release() override;
+  std::uint64_t clock() override;
+  void interrupt(std::uint32_t context_id) override;
+  std::uint32_t read_register(std::uint32_t index) override;
+  void write_register(std::uint32_t index, std::uint32_t value) override;
+
+  Engine& engine_;
+  Processor& processor_;
+  HwQueue& queue_;
+  std::function<void(std::uint32_t)> on_interrupt_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> registers_; // written ones outside the SH space
+  WaveSlots slots_;
+  std::atomic<std::uint32_t> scratch_users_{0};
+};
+
+struct Pm4Ring {
+  Pm4QueueConfig config;
+};
+
 class HwQueue {
 public:
   enum class Poll : std::uint8_t {
@@ -41,13 +81,14 @@ public:
   };
 
   HwQueue(Engine& engine, Processor& processor, QueueId id, const QueueConfig& config, abi::Slot* ring);
+  HwQueue(Engine& engine, Processor& processor, QueueId id, const Pm4QueueConfig& config);
 
   // Processes at most `packets` packets.
   Poll poll(unsigned packets);
   // After what was rung for is consumed: makes the doorbell ready to show the next ring, whatever its value.
   void rearm() noexcept;
   // A packet that waits for memory nobody tells us about (a signal stored by a kernel): look again before long.
-  [[nodiscard]] bool waits_for_memory() const noexcept { return stage_ == Stage::condition || stage_ == Stage::scratch; }
+  [[nodiscard]] bool waits_for_memory() const noexcept { return stage_ != Stage::fetch; }
 
   // Any thread: the queue stops; the first error wins. `kernel_object` names the kernel in the report.
   void record_fault(QueueFault fault, std::uint64_t kernel_object = 0);
@@ -61,7 +102,11 @@ public:
   [[nodiscard]] bool drained() const noexcept { return in_flight_.load(std::memory_order_acquire) == 0; }
   // Stops everything that runs.
   void stop_all();
-  void link(Dispatch* dispatch) noexcept;
+  // A dispatch of this queue, with everything but user SGPRs and scratch; null: the CU mask allows none.
+  [[nodiscard]] Dispatch* make_dispatch(const KernelCode& code, const Geometry& geometry, const GroupNeeds& needs);
+  void start_dispatch(Dispatch& dispatch);
+  // So many dispatches are in flight that the next one waits.
+  [[nodiscard]] bool full() const noexcept;
   void unlink(Dispatch* dispatch) noexcept;
 
   [[nodiscard]] QueueId id() const noexcept { return id_; }
@@ -70,7 +115,7 @@ public:
   [[nodiscard]] bool callback_running() const noexcept { return callback_running_; }
 
 private:
-  enum class Stage : std::uint8_t { fetch, condition, scratch };
+  enum class Stage : std::uint8_t { fetch, condition, scratch, pm4 };
 
   [[nodiscard]] bool fetch(std::uint32_t& word0);
   void note_ring(std::uint64_t value, std::uint64_t write) noexcept;
@@ -82,6 +127,9 @@ private:
   bool process_barrier_value(std::uint32_t word0);
   bool process_agent(std::uint32_t word0);
   bool process_vendor(std::uint32_t word0);
+  bool process_pm4(std::uint32_t word0);
+  Poll poll_ring();
+  void link(Dispatch* dispatch) noexcept;
   [[nodiscard]] bool get_scratch(Dispatch& dispatch, std::uint32_t lane_bytes);
   // Slot INVALID, then the read index.
   void consume();
@@ -97,6 +145,8 @@ private:
   Processor& processor_;
   const QueueId id_;
   const QueueConfig config_;
+  std::unique_ptr<Pm4Ring> pm4_ring_; // a PM4 queue
+  std::unique_ptr<Pm4Stream> pm4_;    // made when first needed
   abi::Slot* const ring_;
   const std::uint64_t mask_;
   const bool single_;
@@ -108,6 +158,7 @@ private:
   Stage stage_ = Stage::fetch;
   std::uint32_t satisfied_ = 0;         // dependencies seen at 0, bit by position
   std::uint32_t reported_negative_ = 0;
+  bool progressed_ = false;             // a packet that is not finished got further
   std::uint64_t condition_start_ = 0;
   Dispatch* first_ = nullptr; // in flight
   WaveSlots external_slots_;  // external scratch

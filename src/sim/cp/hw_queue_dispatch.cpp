@@ -58,8 +58,51 @@ bool HwQueue::process_extended(std::uint32_t word0) {
   return process_dispatch(word0, plain);
 }
 
+bool HwQueue::full() const noexcept { return in_flight_.load(std::memory_order_relaxed) >= kMaxInFlight; }
+
+Dispatch* HwQueue::make_dispatch(const KernelCode& code, const Geometry& geometry, const GroupNeeds& needs) {
+  Dispatch& d = *processor_.new_dispatch();
+  d.code = code;
+  d.queue = this;
+  d.packet_index = read_;
+  d.completion_signal = 0;
+  d.release = abi::FenceScope::none;
+  d.arena = nullptr;
+  d.slots = nullptr;
+  d.scratch_users = nullptr;
+  DispatchContext& c = d.context;
+  c.queue_address = config_.queue_address;
+  c.kernel_object = code.object;
+  c.kernarg_address = 0;
+  c.entry_pc = code.entry;
+  c.dispatch_id = read_;
+  c.scratch_base = 0;
+  c.scratch_lane_bytes = c.scratch_wave_bytes = 0;
+  d.group_total = 1;
+  d.full_group_items = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    c.grid[i] = geometry.grid[i];
+    c.group[i] = geometry.group[i];
+    c.groups[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(geometry.grid[i]) + geometry.group[i] - 1) / geometry.group[i]);
+    d.group_total *= c.groups[i];
+    d.full_group_items *= geometry.group[i];
+    d.group_offset[i] = geometry.offset[i];
+  }
+  d.full_group_waves = needs.waves;
+  c.lds_bytes = needs.lds_bytes;
+  if (processor_.size_dispatch(d, needs, pm4_ring_ ? pm4_ring_->config.cu_mask : config_.cu_mask, config_.priority)) return &d;
+  processor_.free_dispatch(&d);
+  return nullptr;
+}
+
+void HwQueue::start_dispatch(Dispatch& dispatch) {
+  in_flight_.fetch_add(1, std::memory_order_relaxed);
+  link(&dispatch);
+  processor_.launch(dispatch);
+}
+
 bool HwQueue::process_dispatch(std::uint32_t word0, const abi::KernelDispatchPacket& packet) {
-  if (in_flight_.load(std::memory_order_relaxed) >= kMaxInFlight) return false;
+  if (full()) return false;
   if (auto error = check_geometry(engine_.profile, packet); error.code != Errc::ok) {
     reject(std::move(error));
     return false;
@@ -85,37 +128,16 @@ bool HwQueue::process_dispatch(std::uint32_t word0, const abi::KernelDispatchPac
       return false;
     }
   }
-  Dispatch& d = *processor_.new_dispatch();
-  d.code = code;
-  d.queue = this;
-  d.packet_index = read_;
-  d.completion_signal = packet.completion_signal;
-  d.release = static_cast<abi::FenceScope>(abi::HeaderRelease::decode(word0));
-  DispatchContext& c = d.context;
-  c.queue_address = config_.queue_address;
-  c.kernel_object = packet.kernel_object;
-  c.kernarg_address = packet.kernarg_address;
-  c.entry_pc = code.entry + (preload != nullptr ? 256 : 0);
-  c.dispatch_id = read_;
-  const std::uint32_t grid[3] = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
-  const std::uint32_t group[3] = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
-  d.group_total = 1;
-  d.full_group_items = 1;
-  for (unsigned i = 0; i < 3; ++i) {
-    c.grid[i] = grid[i];
-    c.group[i] = group[i];
-    c.groups[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(grid[i]) + group[i] - 1) / group[i]);
-    d.group_total *= c.groups[i];
-    d.full_group_items *= group[i];
-    d.group_offset[i] = 0;
-  }
-  d.full_group_waves = needs.waves;
-  c.lds_bytes = needs.lds_bytes;
-  if (!processor_.size_dispatch(d, needs, config_)) {
-    processor_.free_dispatch(&d);
+  Dispatch* made = make_dispatch(code, {{packet.grid_size_x, packet.grid_size_y, packet.grid_size_z}, {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z}, {0, 0, 0}}, needs);
+  if (made == nullptr) {
     reject({Errc::invalid_argument, abi::kQueueErrorWorkgroupSize, "the queue's CU mask leaves no compute unit"});
     return false;
   }
+  Dispatch& d = *made;
+  d.completion_signal = packet.completion_signal;
+  d.release = static_cast<abi::FenceScope>(abi::HeaderRelease::decode(word0));
+  d.context.kernarg_address = packet.kernarg_address;
+  if (preload != nullptr) d.context.entry_pc += 256;
   if (!get_scratch(d, packet.private_segment_size)) {
     processor_.free_dispatch(&d);
     return false;
@@ -125,21 +147,15 @@ bool HwQueue::process_dispatch(std::uint32_t word0, const abi::KernelDispatchPac
   std::memcpy(d.packet_copy, &slot(), sizeof(abi::Slot));
   std::memcpy(d.packet_copy, &word0, sizeof word0);
   engine_.acquire(static_cast<abi::FenceScope>(abi::HeaderAcquire::decode(word0)));
-  in_flight_.fetch_add(1, std::memory_order_relaxed);
-  link(&d);
   consume();
-  processor_.launch(d);
+  start_dispatch(d);
   return true;
 }
 
 bool HwQueue::get_scratch(Dispatch& d, std::uint32_t lane_bytes) {
   const bool used = lane_bytes != 0 && (abi::Rsrc2PrivateSegment::decode(d.code.rsrc2) != 0 || abi::PropPrivateSegmentBuffer::decode(d.code.properties) != 0 ||
                                         abi::PropFlatScratchInit::decode(d.code.properties) != 0);
-  d.arena = nullptr;
-  d.slots = nullptr;
   d.context.scratch_lane_bytes = lane_bytes;
-  d.context.scratch_wave_bytes = 0;
-  d.context.scratch_base = 0;
   if (!used) return true;
   if (!config_.external_scratch) {
     const std::uint64_t wave_bytes = scratch_wave_bytes(lane_bytes);

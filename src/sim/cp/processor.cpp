@@ -95,6 +95,21 @@ Result<QueueId> Processor::create_queue(const QueueConfig& config) {
   return id;
 }
 
+Result<QueueId> Processor::create_pm4_queue(const Pm4QueueConfig& config) {
+  const auto refuse = [](std::string detail) { return std::unexpected(Error{Errc::invalid_queue_creation, 0, std::move(detail), "create_pm4_queue"}); };
+  if (config.read_pointer == nullptr || config.doorbell == nullptr) return refuse("a PM4 queue needs a read pointer and a doorbell");
+  if (!std::has_single_bit(config.ring_dwords)) return refuse(fmt::format("a ring of {} dwords; a power of two is needed", config.ring_dwords));
+  if (engine_.map.translate(config.ring_address, config.ring_dwords * 4, kRead) == nullptr) {
+    return refuse(fmt::format("the ring of {} dwords at {:#x} is not mapped: {}", config.ring_dwords, config.ring_address, engine_.map.describe(config.ring_address)));
+  }
+  const std::lock_guard lock{mutex_};
+  const QueueId id = next_id_++;
+  queues_.push_back({std::make_shared<HwQueue>(engine_, *this, id, config), false, false});
+  queues_changed_.store(true, std::memory_order_release);
+  engine_.processor_sleeper.wake();
+  return id;
+}
+
 void Processor::wait_until(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done) {
   if (!on_processor_thread()) {
     changed_.wait(lock, done);
@@ -216,22 +231,22 @@ void Processor::reap() {
   }
 }
 
-bool Processor::size_dispatch(Dispatch& d, const GroupNeeds& needs, const QueueConfig& config) const {
+bool Processor::size_dispatch(Dispatch& d, const GroupNeeds& needs, const std::uint64_t (&cu_mask)[8], std::int32_t priority) const {
   const DeviceProfile& p = engine_.profile;
   const std::uint32_t all = p.xcc_count * p.cus_per_xcc;
   std::uint32_t allowed = 0;
   bool masked = false;
   for (unsigned i = 0; i < 8; ++i) {
-    masked = masked || config.cu_mask[i] != 0;
+    masked = masked || cu_mask[i] != 0;
     const std::uint32_t first = i * 64;
     const std::uint64_t real = first >= all ? 0 : all - first >= 64 ? ~0ull : (1ull << (all - first)) - 1;
-    allowed += static_cast<std::uint32_t>(std::popcount(config.cu_mask[i] & real));
+    allowed += static_cast<std::uint32_t>(std::popcount(cu_mask[i] & real));
   }
   if (!masked) allowed = all;
   if (allowed == 0) return false;
   d.resident_limit = groups_per_cu(p, needs) * allowed;
   d.cost = {needs.waves, static_cast<std::int64_t>(needs.waves) * needs.vgprs, needs.lds_bytes, needs.waves > 1 ? 1 : 0};
-  d.priority = config.priority;
+  d.priority = priority;
   return true;
 }
 
@@ -311,10 +326,7 @@ void Processor::settle() {
 
 bool Processor::service(unsigned packets) {
   bool worked = false;
-  if (queues_changed_.load(std::memory_order_relaxed)) {
-    refresh();
-    worked = true;
-  }
+  if (queues_changed_.load(std::memory_order_relaxed)) refresh();
   bool faults = false;
   if (packets != 0) {
     for (auto& queue : active_) {

@@ -38,6 +38,7 @@ public:
   // Any thread.
   void start();
   Result<QueueId> create_queue(const QueueConfig& config);
+  Result<QueueId> create_pm4_queue(const Pm4QueueConfig& config);
   Result<void> destroy_queue(QueueId id);
   Result<void> inactivate_queue(QueueId id);
   Result<QueueState> queue_state(QueueId id) const;
@@ -49,7 +50,7 @@ public:
   [[nodiscard]] Dispatch* new_dispatch();
   void free_dispatch(Dispatch* dispatch);
   // What a group takes and how many fit; false: no compute unit is allowed.
-  [[nodiscard]] bool size_dispatch(Dispatch& dispatch, const GroupNeeds& needs, const QueueConfig& config) const;
+  [[nodiscard]] bool size_dispatch(Dispatch& dispatch, const GroupNeeds& needs, const std::uint64_t (&cu_mask)[8], std::int32_t priority) const;
   void launch(Dispatch& dispatch);
   void call_agent(const AgentCall& call);
 

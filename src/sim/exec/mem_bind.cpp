@@ -52,13 +52,7 @@ bool bind_memory(Inst& inst, Arch arch) {
   case isa::Format::global: handler = mem::global; break;
   case isa::Format::scratch: handler = mem::scratch; break;
   case isa::Format::mubuf:
-  case isa::Format::mtbuf:
-    switch (mem_op(inst.op).kind) {
-    case MemKind::cache: handler = mem::cache_control; break;
-    case MemKind::load_format: case MemKind::store_format: case MemKind::store_lds: break;
-    default: handler = mem::buffer; break;
-    }
-    break;
+  case isa::Format::mtbuf: handler = mem_op(inst.op).kind == MemKind::cache ? mem::cache_control : mem::buffer; break;
   case isa::Format::ds: handler = mem::bind_ds(inst, arch); break;
   default: break;
   }

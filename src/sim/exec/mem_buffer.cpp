@@ -6,7 +6,11 @@
 // Loads of several dwords are checked dword by dword; formats and atomics all or nothing.
 #include "sim/exec/mem_buffer.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "sim/exec/mem_common.hpp"
+#include "sim/exec/mem_format.hpp"
 #include "sim/exec/operand.hpp"
 
 namespace aql::sim::mem {
@@ -49,6 +53,7 @@ struct Access {
   Access(Wave& wave, const Inst& inst, bool tid_stride) : resource(BufferResource::from(&wave.sgpr[inst.src[2].index], tid_stride)) {
     base = resource.base + scalar32(wave, inst.src[3]);
     structured = inst.idxen && resource.stride != 0;
+    if (inst.format == isa::Format::mtbuf) resource.unbound = false; // the format comes from the instruction
     checked = resource.unbound || !(resource.add_tid && !inst.idxen);
     if (resource.unbound) resource.num_records = 0; // everything is out of range
     const Rows v = inst.offen || inst.idxen ? rows(wave, inst.src[0]) : nullptr;
@@ -60,22 +65,23 @@ struct Access {
     }
   }
 
-  // Lanes of `exec` whose byte `add` of the access is inside the buffer, and where it lies.
-  std::uint64_t place(std::uint64_t exec, std::uint32_t add, std::uint64_t* address) const {
+  // Lanes of `exec` whose byte `add` of the access is inside the buffer, and where it lies. `last`: the last byte that has to
+  // be inside too (0: checked by its first byte alone).
+  std::uint64_t place(std::uint64_t exec, std::uint32_t add, std::uint64_t* address, std::uint32_t last = 0) const {
     std::uint64_t good = 0;
     if (!resource.swizzle && !resource.add_tid && !structured) { // raw, the common case
       const std::uint64_t stride = resource.stride;
       for (unsigned l = 0; l < kLanes; ++l) {
         const std::uint64_t at = index[l] * stride + offset[l] + add;
         address[l] = base + at;
-        good |= std::uint64_t{at < resource.num_records ? 1u : 0u} << l;
+        good |= std::uint64_t{at + last < resource.num_records ? 1u : 0u} << l;
       }
       return exec & good;
     }
     for (unsigned l = 0; l < kLanes; ++l) {
       const std::uint64_t at = resource.place(index[l], offset[l] + add);
       address[l] = base + at;
-      const bool in = !checked || (structured ? index[l] < resource.num_records : at < resource.num_records);
+      const bool in = !checked || (structured ? index[l] < resource.num_records : at + last < resource.num_records);
       good |= std::uint64_t{in ? 1u : 0u} << l;
     }
     return exec & good;
@@ -84,6 +90,8 @@ struct Access {
   // Dwords of one lane lie together.
   [[nodiscard]] bool contiguous() const noexcept { return !resource.swizzle; }
 };
+
+constexpr MemOp kOneDword{.kind = MemKind::load, .bytes = 4};
 
 // Dwords of a lane may be in or out of range one by one, or scattered by swizzling.
 bool dwords(Wave& wave, const Inst& inst, const MemOp& op, const Access& access, std::uint64_t exec, Rows data) {
@@ -120,13 +128,94 @@ bool small_load(Wave& wave, const Inst& inst, const MemOp& op, const Access& acc
   const std::uint64_t good = access.place(exec, 0, address);
   GlobalSpace space{wave, inst, address};
   if (!space.load_small(good, op.bytes, raw)) return false;
-  put_small(op, exec, raw, out);
+  put_small(wave, op, exec, raw, out);
   return true;
 }
 
+// Typed elements. In or out of range as a whole; a swizzled element is in pieces of a dword.
+bool typed(Wave& wave, const Inst& inst, const MemOp& op, const Access& access, std::uint64_t exec) {
+  const bool from_instruction = inst.format == isa::Format::mtbuf;
+  const DataFormat& format = data_format(from_instruction ? inst.aux16 & 15u : access.resource.data_format);
+  const auto number = static_cast<NumberFormat>(from_instruction ? (inst.aux16 >> 4) & 7u : access.resource.number_format);
+  const bool is_load = op.kind == MemKind::load_format, small = format.bytes < 4;
+  const unsigned words = (format.bytes + 3u) / 4;
+  alignas(64) std::uint64_t address[4][kLanes];
+  alignas(64) std::uint32_t memory[4][kLanes] = {};
+  // MTBUF takes components as they are; MUBUF selects them as the resource says.
+  std::uint8_t select[4] = {4, 5, 6, 7};
+  if (!from_instruction) std::copy_n(access.resource.select, 4, select);
+
+  std::uint64_t good = 0;
+  for (unsigned w = 0; w < words; ++w) good = access.place(exec, w * 4, address[w], w == 0 ? format.bytes - 1u : 0u) & (w == 0 ? ~std::uint64_t{0} : good);
+  for (unsigned w = 0; w < words; ++w) {
+    if (!wave.port->check(address[w], good, small ? format.bytes : 4u, op.access(), *wave.fault)) return false;
+  }
+  const auto transfer = [&](unsigned w) {
+    GlobalSpace space{wave, inst, address[w]};
+    if (small) return is_load ? space.load_small(good, format.bytes, memory[0]) : space.store_small(good, format.bytes, memory[0]);
+    return is_load ? space.load(good, 1, memory + w) : space.store(good, 1, memory + w);
+  };
+
+  if (is_load) {
+    for (unsigned w = 0; w < words; ++w) {
+      if (!transfer(w)) return false;
+    }
+    alignas(64) std::uint32_t lds_data[4][kLanes];
+    const Rows out = inst.lds ? lds_data : rows(wave, inst.dst);
+    const std::uint32_t kept = wave.dispatch->sramecc ? 0 : 0xffffffffu;
+    for_lanes(exec, [&](unsigned l) {
+      const auto values = decode_element({memory[0][l], memory[1][l], memory[2][l], memory[3][l]}, format, number);
+      const bool in = ((good >> l) & 1) != 0;
+      for (unsigned c = 0; c < op.components; ++c) {
+        const std::uint32_t one = is_integer(number) ? 1u : 0x3f800000u;
+        std::uint32_t v = select[c] >= 4 ? (in ? values[select[c] - 4u] : 0) : select[c] == 1 ? one : 0;
+        if (!op.d16) {
+          out[c][l] = v;
+          continue;
+        }
+        v = to_d16(v, number);
+        std::uint32_t& reg = out[c / 2][l];
+        const bool high = op.half == Half::high || (c & 1u) != 0;
+        const std::uint32_t other = (c & 1u) != 0 ? 0xffffffffu : kept; // the odd component joins the even one before it
+        reg = high ? (reg & other & 0xffffu) | v << 16 : (reg & other & 0xffff0000u) | v;
+      }
+    });
+    return !inst.lds || load_to_lds(wave, inst, kOneDword, exec, lds_data);
+  }
+
+  const Rows in = rows(wave, inst.src[1]);
+  for_lanes(good, [&](unsigned l) {
+    std::array<std::uint32_t, 4> values{};
+    for (unsigned c = 0; c < op.components; ++c) {
+      if (select[c] < 4) continue; // a constant takes nothing from the register
+      std::uint32_t v = in[op.d16 ? c / 2 : c][l];
+      if (op.d16) v = from_d16(op.half == Half::high || (c & 1u) != 0 ? v >> 16 : v, number);
+      values[select[c] - 4u] = v;
+    }
+    const auto element = encode_element(values, format, number);
+    for (unsigned w = 0; w < words; ++w) memory[w][l] = element[w];
+  });
+  for (unsigned w = 0; w < words; ++w) {
+    if (!transfer(w)) return false;
+  }
+  return true;
+}
+
+// LDS -> memory (gfx90a). Lanes whose LDS address is out of range do nothing.
+bool store_lds(Wave& wave, const Inst& inst, const Access& access, std::uint64_t exec) {
+  alignas(64) std::uint64_t from[kLanes], address[kLanes];
+  alignas(64) std::uint32_t data[1][kLanes];
+  lds_dma_addresses(wave, inst, 1, from);
+  LdsSpace lds{wave, from};
+  const std::uint64_t good = lds.in_range(access.place(exec, 0, address), 4);
+  lds.load(good, 1, data);
+  GlobalSpace space{wave, inst, address};
+  return space.store(good, 1, data);
+}
+
 bool run(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t exec) {
-  const bool typed = op.kind == MemKind::load_format || op.kind == MemKind::store_format;
-  const Access access(wave, inst, !typed);
+  const bool is_typed = op.kind == MemKind::load_format || op.kind == MemKind::store_format;
+  const Access access(wave, inst, !is_typed);
   switch (op.kind) {
   case MemKind::load:
   case MemKind::load_small: {
@@ -138,11 +227,14 @@ bool run(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t exec) {
     if (!(op.kind == MemKind::load ? dwords(wave, inst, op, access, exec, data) : small_load(wave, inst, op, access, exec, data[0]))) return false;
     return load_to_lds(wave, inst, op, exec, data);
   }
+  case MemKind::load_format:
+  case MemKind::store_format: return typed(wave, inst, op, access, exec);
+  case MemKind::store_lds: return store_lds(wave, inst, access, exec);
   case MemKind::store: return dwords(wave, inst, op, access, exec, rows(wave, inst.src[1]));
   case MemKind::store_small:
   case MemKind::atomic: {
     alignas(64) std::uint64_t address[kLanes];
-    const std::uint64_t good = access.place(exec, 0, address);
+    const std::uint64_t good = access.place(exec, 0, address, op.kind == MemKind::atomic ? op.bytes - 1u : 0u);
     GlobalSpace space{wave, inst, address};
     if (good != 0 && !perform(space, wave, inst, op, good)) return false;
     if (op.kind == MemKind::atomic && inst.dst.kind != isa::OperandKind::none) {

@@ -43,13 +43,14 @@ inline void for_lanes(std::uint64_t exec, F&& f) {
   for (; exec != 0; exec &= exec - 1) f(first_lane(exec));
 }
 
-// A loaded byte or half, zero-extended in `raw`, into its register.
-inline void put_small(const MemOp& op, std::uint64_t exec, const std::uint32_t* raw, std::uint32_t* out) {
+// A loaded byte or half, zero-extended in `raw`, into its register. With SRAM ECC a load of half a register clears the other half.
+inline void put_small(const Wave& wave, const MemOp& op, std::uint64_t exec, const std::uint32_t* raw, std::uint32_t* out) {
+  const std::uint32_t kept = wave.dispatch->sramecc ? 0 : 0xffffffffu;
   for_lanes(exec, [&](unsigned l) {
     std::uint32_t v = raw[l];
     if (op.sign) v = static_cast<std::uint32_t>(op.bytes == 1 ? std::int32_t{static_cast<std::int8_t>(v)} : std::int32_t{static_cast<std::int16_t>(v)});
-    if (op.half == Half::low) v = (out[l] & 0xffff0000u) | (v & 0xffffu);
-    if (op.half == Half::high) v = (out[l] & 0xffffu) | v << 16;
+    if (op.half == Half::low) v = (out[l] & kept & 0xffff0000u) | (v & 0xffffu);
+    if (op.half == Half::high) v = (out[l] & kept & 0xffffu) | v << 16;
     out[l] = v;
   });
 }
@@ -66,7 +67,7 @@ bool perform(Space& space, Wave& wave, const Inst& inst, const MemOp& op, std::u
   case MemKind::load_small: {
     std::uint32_t raw[kLanes];
     if (!space.load_small(exec, op.bytes, raw)) return false;
-    put_small(op, exec, raw, rows(wave, inst.dst)[0]);
+    put_small(wave, op, exec, raw, rows(wave, inst.dst)[0]);
     return true;
   }
   case MemKind::store_small: {
@@ -106,6 +107,10 @@ bool perform(Space& space, Wave& wave, const Inst& inst, const MemOp& op, std::u
   }
 }
 
+// The L2 of gfx90a adds f32 with denormals flushed; later targets keep them (LLVM: MemoryAtomicFAddF32DenormalSupport), as all
+// do with packed and f64 numbers.
+[[nodiscard]] inline bool l2_flushes(const Wave& wave, AtomicOp op) noexcept { return wave.dispatch->arch == Arch::gfx90a && op == AtomicOp::add_f32; }
+
 // Global memory: addresses of the map.
 struct GlobalSpace {
   Wave& wave;
@@ -118,8 +123,7 @@ struct GlobalSpace {
   bool load_small(std::uint64_t exec, unsigned bytes, std::uint32_t* out) { return wave.port->load_small(address, exec, bytes, out, policy(inst), *wave.fault); }
   bool store_small(std::uint64_t exec, unsigned bytes, const std::uint32_t* in) { return wave.port->store_small(address, exec, bytes, in, policy(inst), *wave.fault); }
   bool atomic32(AtomicOp op, std::uint64_t exec, const std::uint32_t* data, const std::uint32_t* compare, std::uint32_t* old) {
-    // The L2 of gfx90a adds f32 with denormals flushed; later targets keep them.
-    return wave.port->atomic32(op, address, exec, data, compare, old, policy(inst), *wave.fault, wave.dispatch->arch == Arch::gfx90a);
+    return wave.port->atomic32(op, address, exec, data, compare, old, policy(inst), *wave.fault, l2_flushes(wave, op));
   }
   bool atomic64(AtomicOp op, std::uint64_t exec, const std::uint64_t* data, const std::uint64_t* compare, std::uint64_t* old) {
     return wave.port->atomic64(op, address, exec, data, compare, old, policy(inst), *wave.fault);
@@ -166,8 +170,13 @@ private:
   [[nodiscard]] bool dword_aligned(std::uint64_t exec) const;
 };
 
-// Memory -> LDS, after the addresses are known: lane l's data goes to LDS at M0 + offset + l * size.
+// Fills the fault and returns false if a lane's offset is not a multiple of the atomic's size (4 or 8).
+bool refuse_misaligned(Wave& wave, const std::uint64_t* address, std::uint64_t base, std::uint64_t exec, std::uint32_t bytes, const char* where);
+
+// Memory -> LDS without registers: lane l's data goes to M0 + offset + l * 4, or l * 16 for three and four dwords.
 bool load_to_lds(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t exec, const std::uint32_t (*data)[kLanes]);
+// Where that is. Bytes and halves take a dword.
+void lds_dma_addresses(const Wave& wave, const Inst& inst, unsigned dwords, std::uint64_t* address);
 
 // Handlers by family.
 Next flat(Wave& wave, const Inst& inst);

@@ -3,8 +3,7 @@
 #include <array>
 #include <string>
 
-#include "sim/exec/mem_common.hpp"
-#include "sim/exec/mem_ds_ops.hpp"
+#include "sim/exec/mem_ds.hpp"
 
 namespace aql::sim::mem {
 
@@ -28,14 +27,6 @@ constexpr bool complete() {
 }
 static_assert(complete(), "every row of the DS table has an operation");
 
-// Byte offsets of the lanes' elements: 32-bit sums that wrap, as a negative base with an offset relies on.
-void addresses(Wave& wave, const Inst& inst, std::uint32_t add, std::uint64_t* out) {
-  const std::uint32_t* v = rows(wave, inst.src[0])[0];
-  for (unsigned l = 0; l < kLanes; ++l) out[l] = static_cast<std::uint32_t>(v[l] + add);
-}
-
-const DsOp& op_of(const Inst& inst) noexcept { return *static_cast<const DsOp*>(inst.kernel); }
-
 void zero(Rows out, unsigned dwords, std::uint64_t lanes) {
   for (unsigned d = 0; d < dwords; ++d) for_lanes(lanes, [&](unsigned l) { out[d][l] = 0; });
 }
@@ -54,29 +45,23 @@ void write_element(Wave& wave, const std::uint64_t* address, std::uint64_t exec,
 
 Next read(Wave& wave, const Inst& inst) {
   alignas(64) std::uint64_t address[kLanes];
-  addresses(wave, inst, inst.imm, address);
-  read_element(wave, address, wave.exec(), op_of(inst).mem.bytes, rows(wave, inst.dst));
+  ds_addresses(wave, inst, inst.imm, address);
+  read_element(wave, address, wave.exec(), ds_op(inst).mem.bytes, rows(wave, inst.dst));
   return Next::fallthrough;
 }
 
 Next write(Wave& wave, const Inst& inst) {
   alignas(64) std::uint64_t address[kLanes];
-  addresses(wave, inst, inst.imm, address);
-  write_element(wave, address, wave.exec(), op_of(inst).mem.bytes, rows(wave, inst.src[1]));
+  ds_addresses(wave, inst, inst.imm, address);
+  write_element(wave, address, wave.exec(), ds_op(inst).mem.bytes, rows(wave, inst.src[1]));
   return Next::fallthrough;
 }
 
-// Second addresses: each offset counts elements, or 64 of them.
-std::uint32_t offset_of(const Inst& inst, unsigned which) noexcept {
-  const DsOp& op = op_of(inst);
-  return ((inst.imm >> (8 * which)) & 0xffu) * op.mem.bytes * (op.st64 ? 64u : 1u);
-}
-
 Next read2(Wave& wave, const Inst& inst) {
-  const DsOp& op = op_of(inst);
+  const DsOp& op = ds_op(inst);
   alignas(64) std::uint64_t first[kLanes], second[kLanes]; // both before the result may overwrite the address register
-  addresses(wave, inst, offset_of(inst, 0), first);
-  addresses(wave, inst, offset_of(inst, 1), second);
+  ds_addresses(wave, inst, ds_offset(inst, 0), first);
+  ds_addresses(wave, inst, ds_offset(inst, 1), second);
   const Rows out = rows(wave, inst.dst);
   read_element(wave, first, wave.exec(), op.mem.bytes, out);
   read_element(wave, second, wave.exec(), op.mem.bytes, out + op.mem.dwords());
@@ -84,46 +69,74 @@ Next read2(Wave& wave, const Inst& inst) {
 }
 
 Next write2(Wave& wave, const Inst& inst) {
-  const DsOp& op = op_of(inst);
+  const DsOp& op = ds_op(inst);
   alignas(64) std::uint64_t address[kLanes];
-  addresses(wave, inst, offset_of(inst, 0), address);
+  ds_addresses(wave, inst, ds_offset(inst, 0), address);
   write_element(wave, address, wave.exec(), op.mem.bytes, rows(wave, inst.src[1]));
-  addresses(wave, inst, offset_of(inst, 1), address);
+  ds_addresses(wave, inst, ds_offset(inst, 1), address);
   write_element(wave, address, wave.exec(), op.mem.bytes, rows(wave, inst.src[3]));
   return Next::fallthrough;
 }
 
 Next read_small(Wave& wave, const Inst& inst) {
-  const MemOp& op = op_of(inst).mem;
+  const MemOp& op = ds_op(inst).mem;
   alignas(64) std::uint64_t address[kLanes];
   alignas(64) std::uint32_t raw[kLanes] = {};
-  addresses(wave, inst, inst.imm, address);
+  ds_addresses(wave, inst, inst.imm, address);
   LdsSpace lds{wave, address};
   lds.load_small(lds.in_range(wave.exec(), op.bytes), op.bytes, raw);
-  put_small(op, wave.exec(), raw, rows(wave, inst.dst)[0]);
+  put_small(wave, op, wave.exec(), raw, rows(wave, inst.dst)[0]);
   return Next::fallthrough;
 }
 
 Next write_small(Wave& wave, const Inst& inst) {
-  const MemOp& op = op_of(inst).mem;
+  const MemOp& op = ds_op(inst).mem;
   alignas(64) std::uint64_t address[kLanes];
   alignas(64) std::uint32_t data[kLanes];
   const std::uint32_t* in = rows(wave, inst.src[1])[0];
   for (unsigned l = 0; l < kLanes; ++l) data[l] = op.half == Half::high ? in[l] >> 16 : in[l];
-  addresses(wave, inst, inst.imm, address);
+  ds_addresses(wave, inst, inst.imm, address);
   LdsSpace lds{wave, address};
   lds.store_small(lds.in_range(wave.exec(), op.bytes), op.bytes, data);
   return Next::fallthrough;
 }
 
+// Addressed by the lane's number: offset + M0[15:0] + lane * 4.
+void lane_addresses(const Wave& wave, const Inst& inst, std::uint64_t* out) {
+  const std::uint32_t base = (wave.sgpr[kM0] & 0xffffu) + inst.imm;
+  for (std::uint32_t l = 0; l < kLanes; ++l) out[l] = base + l * 4;
+}
+
+Next read_addtid(Wave& wave, const Inst& inst) {
+  alignas(64) std::uint64_t address[kLanes];
+  lane_addresses(wave, inst, address);
+  read_element(wave, address, wave.exec(), 4, rows(wave, inst.dst));
+  return Next::fallthrough;
+}
+
+Next write_addtid(Wave& wave, const Inst& inst) {
+  alignas(64) std::uint64_t address[kLanes];
+  lane_addresses(wave, inst, address);
+  write_element(wave, address, wave.exec(), 4, rows(wave, inst.src[1]));
+  return Next::fallthrough;
+}
+
 Next nop(Wave&, const Inst&) { return Next::fallthrough; }
+
+// Global data share and global wave sync: no compute queue has them.
+Next not_compute(Wave& wave, const Inst& inst) {
+  return raise_fault(wave, inst, Errc::unsupported,
+                     std::string(inst.info->mnemonic) + (inst.gds && ds_op(inst).kind != DsKind::gws ? " with gds" : "") + " is not part of compute");
+}
 
 } // namespace
 
 Handler bind_ds(Inst& inst, Arch) {
   const DsOp& op = kDsOps[static_cast<std::size_t>(inst.op)];
   inst.kernel = &op;
+  if (inst.gds) return not_compute;
   switch (op.kind) {
+  case DsKind::gws: return not_compute;
   case DsKind::nop: return nop;
   case DsKind::read: return read;
   case DsKind::write: return write;
@@ -131,8 +144,21 @@ Handler bind_ds(Inst& inst, Arch) {
   case DsKind::write2: return write2;
   case DsKind::read_small: return read_small;
   case DsKind::write_small: return write_small;
-  default: return nullptr;
+  case DsKind::read_addtid: return read_addtid;
+  case DsKind::write_addtid: return write_addtid;
+  case DsKind::exchange2: return ds_exchange2;
+  case DsKind::atomic: return ds_atomic;
+  case DsKind::wrap: return ds_wrap;
+  case DsKind::condxchg32: return ds_condxchg32;
+  case DsKind::append:
+  case DsKind::consume: return ds_append;
+  case DsKind::swizzle: return ds_swizzle;
+  case DsKind::permute: return ds_permute;
+  case DsKind::bpermute: return ds_bpermute;
+  case DsKind::transpose: return ds_transpose;
+  case DsKind::none: break;
   }
+  return nullptr;
 }
 
 } // namespace aql::sim::mem

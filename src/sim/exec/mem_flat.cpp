@@ -13,21 +13,24 @@ bool load_lds_from(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t 
   if (op.bytes >= 4) return space.load(exec, op.dwords(), data) && load_to_lds(wave, inst, op, exec, data);
   std::uint32_t raw[kLanes];
   if (!space.load_small(exec, op.bytes, raw)) return false;
-  put_small(op, exec, raw, data[0]);
+  put_small(wave, op, exec, raw, data[0]);
   return load_to_lds(wave, inst, op, exec, data);
 }
 
 } // namespace
 
+void lds_dma_addresses(const Wave& wave, const Inst& inst, unsigned dwords, std::uint64_t* address) {
+  const std::uint32_t m0 = wave.sgpr[kM0] & (wave.dispatch->arch == Arch::gfx950 ? 0x3fffcu : 0xfffcu);
+  const std::uint32_t stride = dwords > 2 ? 16 : 4;
+  for (std::uint32_t l = 0; l < kLanes; ++l) address[l] = static_cast<std::uint32_t>(m0 + inst.imm + l * stride);
+}
+
 bool load_to_lds(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t exec, const std::uint32_t (*data)[kLanes]) {
-  const unsigned dwords = op.bytes < 4 ? 1 : op.dwords(); // bytes and halves arrive extended to a dword
-  const std::uint32_t m0 = wave.sgpr[kM0] & (wave.dispatch->arch == Arch::gfx950 ? 0x3ffffu : 0xffffu);
+  const unsigned dwords = op.bytes < 4 ? 1 : op.dwords();
   std::uint64_t address[kLanes];
-  for (std::uint32_t l = 0; l < kLanes; ++l) address[l] = m0 + inst.imm + l * (dwords * 4); // wraps with a negative offset
-  for (auto& a : address) a &= 0xffffffffu;
+  lds_dma_addresses(wave, inst, dwords, address);
   LdsSpace lds{wave, address};
-  const auto good = lds.in_range(exec, dwords * 4);
-  if (good != 0) lane_ops().store(address, lds.delta(), good, dwords, data);
+  if (const auto good = lds.in_range(exec, dwords * 4); good != 0) lane_ops().store(address, lds.delta(), good, dwords, data);
   return true;
 }
 

@@ -26,7 +26,13 @@ void lds_atomic(std::byte* lds, AtomicOp op, const std::uint64_t* offset, std::u
   });
 }
 
-atomics::Denormals denormals(unsigned field) noexcept { return {(field & 1u) == 0, (field & 2u) == 0}; }
+// LDS follows MODE, except that its f64 adder never flushes. Packed 16-bit numbers go with the f64 field.
+atomics::Denormals denormals(const Wave& wave, AtomicOp op) noexcept {
+  if (op == AtomicOp::add_f64) return {};
+  const bool single = op == AtomicOp::add_f32 || op == AtomicOp::min_f32 || op == AtomicOp::max_f32;
+  const unsigned field = single ? wave.mode.denorm32() : wave.mode.denorm16_64();
+  return {(field & 1u) == 0, (field & 2u) == 0};
+}
 
 } // namespace
 
@@ -37,7 +43,18 @@ std::uint64_t LdsSpace::in_range(std::uint64_t exec, std::uint32_t bytes) const 
   return exec & lane_ops().inside_mask(address, 0, limit - bytes);
 }
 
+bool refuse_misaligned(Wave& wave, const std::uint64_t* address, std::uint64_t base, std::uint64_t exec, std::uint32_t bytes, const char* where) {
+  for (; exec != 0; exec &= exec - 1) {
+    const unsigned l = first_lane(exec);
+    if ((address[l] & (bytes - 1)) == 0) continue;
+    return refuse(*wave.fault, Errc::memory_fault, fmt::format("atomic on an address that is not a multiple of {}", bytes), FaultAccess::atomic,
+                  base + address[l], bytes, l, fmt::format("{} offset {:#x}", where, address[l]));
+  }
+  return true;
+}
+
 bool LdsSpace::check(std::uint64_t exec, std::uint32_t bytes, FaultAccess access) {
+  if (access == FaultAccess::atomic && !refuse_misaligned(wave, address, wave.dispatch->shared_aperture, exec, bytes, "LDS")) return false;
   const std::uint64_t bad = exec & ~in_range(exec, bytes);
   if (bad == 0) return true;
   const unsigned l = first_lane(bad);
@@ -67,12 +84,12 @@ bool LdsSpace::store_small(std::uint64_t exec, unsigned bytes, const std::uint32
 }
 
 bool LdsSpace::atomic32(AtomicOp op, std::uint64_t exec, const std::uint32_t* data, const std::uint32_t* compare, std::uint32_t* old) {
-  lds_atomic(wave.group->lds, op, address, exec, data, compare, old, denormals(wave.mode.denorm32()));
+  lds_atomic(wave.group->lds, op, address, exec, data, compare, old, op == AtomicOp::cmpswap_f ? denormals(wave, AtomicOp::min_f32) : denormals(wave, op));
   return true;
 }
 
 bool LdsSpace::atomic64(AtomicOp op, std::uint64_t exec, const std::uint64_t* data, const std::uint64_t* compare, std::uint64_t* old) {
-  lds_atomic(wave.group->lds, op, address, exec, data, compare, old, denormals(wave.mode.denorm16_64()));
+  lds_atomic(wave.group->lds, op, address, exec, data, compare, old, denormals(wave, op));
   return true;
 }
 
@@ -94,6 +111,7 @@ bool ScratchSpace::dword_aligned(std::uint64_t exec) const {
 }
 
 bool ScratchSpace::check(std::uint64_t exec, std::uint32_t bytes, FaultAccess access) {
+  if (access == FaultAccess::atomic && !refuse_misaligned(wave, address, wave.dispatch->private_aperture, exec, bytes, "private")) return false;
   const std::uint64_t limit = wave.dispatch->scratch_wave_bytes / kLanes;
   if (bytes > limit || !lane_ops().inside(address, exec, 0, limit - bytes)) {
     const std::uint64_t good = bytes > limit ? 0 : lane_ops().inside_mask(address, 0, limit - bytes);
@@ -171,7 +189,7 @@ bool ScratchSpace::store_small(std::uint64_t exec, unsigned bytes, const std::ui
 bool ScratchSpace::atomic32(AtomicOp op, std::uint64_t exec, const std::uint32_t* data, const std::uint32_t* compare, std::uint32_t* old) {
   std::uint64_t where[kLanes];
   backing(0, where);
-  return wave.port->atomic32(op, where, exec, data, compare, old, policy(inst), *wave.fault, wave.dispatch->arch == Arch::gfx90a);
+  return wave.port->atomic32(op, where, exec, data, compare, old, policy(inst), *wave.fault, l2_flushes(wave, op));
 }
 
 // Eight bytes are not together in interleaved memory; no other lane or wave can reach them, so a plain update is atomic.

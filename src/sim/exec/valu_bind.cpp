@@ -84,6 +84,13 @@ bool bind_valu_tier(Inst& inst, Arch arch, unsigned tier) {
     inst.imm = static_cast<std::uint32_t>(inst.mod.omod << 6 | (inst.mod.abs & 7u) << 3 | (inst.mod.neg & 7u));
     inst.mod.omod = inst.mod.abs = inst.mod.neg = 0;
   }
+  if (inst.op == isa::Op::v_fma_mix_f32 || inst.op == isa::Op::v_fma_mixlo_f16 || inst.op == isa::Op::v_fma_mixhi_f16) {
+    // op_sel_hi chooses the format of a source, neg_hi is the absolute value: for the operation itself (valu_packed.tier.cpp)
+    isa::Modifiers& m = inst.mod;
+    inst.imm = static_cast<std::uint32_t>((m.op_sel & 7u) | (m.op_sel_hi & 7u) << 3 | (m.neg & 7u) << 6 | (m.abs & 7u) << 9);
+    m.op_sel = inst.op == isa::Op::v_fma_mixhi_f16 ? 8 : 0; // the half of the result
+    m.op_sel_hi = m.neg = m.abs = 0;
+  }
   if ((op->flags & kMaskOut) != 0) inst.aux = static_cast<std::uint8_t>(inst.sdst.index);
   unsigned registers = needed(inst.dst, op->dst_rows);
   unsigned scalars = 0;

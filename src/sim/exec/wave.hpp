@@ -51,6 +51,7 @@ struct Mode {
 struct DispatchContext {
   Arch arch = Arch::gfx942;
   MatrixNumerics numerics = MatrixNumerics::exact;
+  bool sramecc = true;                   // 16-bit loads clear the other half of the register
   std::uint64_t packet_address = 0;
   std::uint64_t queue_address = 0;       // amd_queue_t
   std::uint64_t kernel_object = 0;

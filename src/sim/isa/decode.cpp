@@ -186,7 +186,7 @@ private:
   bool sopc() {
     if (!scalar_source(i_.src[0], field(w0_, 0, 8), info_->src[0], may_be_literal)) return false;
     if (info_->src[1].elem == Elem::imm) {
-      i_.imm = field(w0_, 8, 4);
+      i_.imm = field(w0_, 8, 8);
       return true;
     }
     return scalar_source(i_.src[1], field(w0_, 8, 8), info_->src[1], may_be_literal);
@@ -269,6 +269,8 @@ private:
     src0 = field(w, 0, 8) + (field(w, 23, 1) != 0 ? 0u : kVgprBase);
     if (src0 < kVgprBase && src0 >= 249 && src0 <= 250) return false;
     if (src0 == kSrcLiteral) return false;
+    if (field(w, 16, 3) == 7 || (info_->src[1].used() && field(w, 24, 3) == 7)) return false; // no such selection
+    if (!compare && (field(w, 8, 3) == 7 || field(w, 11, 2) == 3)) return false;
     src1_scalar = field(w, 31, 1) != 0;
     if (compare) {
       if (field(w, 15, 1) != 0 && !sgpr_dst(i_.sdst, field(w, 8, 7), 2)) return false;
@@ -393,7 +395,7 @@ private:
     if (kFamily[m0 >> 23] != Format::vop3p || !row(Format::vop3px, field(m0, 16, 7))) return false;
     w0_ = m0;
     w1_ = m1;
-    if (!mai()) return false;
+    if ((field(w0_, 11, 1) & 1u) == 0 || !mai()) return false; // ABID[0]: the MFMA takes the scales
     i_.mod.op_sel = static_cast<std::uint8_t>(field(prefix0, 11, 2));
     i_.mod.op_sel_hi = static_cast<std::uint8_t>(field(prefix1, 27, 2));
     constexpr OperandSpec kScale{Elem::b32, 1, Role::field};
@@ -403,9 +405,13 @@ private:
   // --- memory
   bool ds() {
     i_.imm = field(w0_, 0, 16);
-    i_.gds = field(w0_, 16, 1) != 0;
+    i_.gds = field(w0_, 16, 1) != 0 && info_->has(kGdsOnly); // no other instruction can reach GDS since gfx90a
     const bool acc = field(w0_, 25, 1) != 0;
-    if (info_->dst[0].used() && !vgpr(i_.dst, field(w1_, 24, 8), info_->dst[0].dwords(), acc)) return false;
+    const unsigned result = field(w1_, 24, 8);
+    // This one's result may begin at an odd register: checked as if one lower, then put right.
+    const bool odd = i_.op == Op::ds_read_b96_tr_b6 && (result & 1u) != 0;
+    if (info_->dst[0].used() && !vgpr(i_.dst, odd ? result - 1 : result, info_->dst[0].dwords() + (odd ? 1 : 0), acc)) return false;
+    if (odd) i_.dst = {i_.dst.kind, 3, static_cast<std::uint16_t>(result), 0, 0};
     if (info_->src[0].elem == Elem::addr && !vgpr(i_.src[0], field(w1_, 0, 8), 1, false)) return false;
     if (info_->src[1].used() && !vgpr(i_.src[1], field(w1_, 8, 8), info_->src[1].dwords(), acc)) return false;
     return !info_->src[2].used() || vgpr(i_.src[3], field(w1_, 16, 8), info_->src[2].dwords(), acc);
@@ -436,6 +442,11 @@ private:
       }
       if (i_.sve && !vgpr(i_.src[0], vaddr, 1, false)) return false;
       if (has_saddr && !sgpr(i_.src[2], saddr, 1)) return false;
+    }
+    // gfx90a: loads of up to a dword may go to LDS; later targets have opcodes of their own for that.
+    if (arch_ == Arch::gfx90a && bit13 && segment != Format::flat && info_->code >= 16 && info_->code <= 20) {
+      i_.lds = true;
+      return true;
     }
     return vmem_data(field(w1_, 8, 8), field(w1_, 24, 8), acc);
   }

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <aql/numerics.hpp>
+
 #include "sim/mem/port.hpp"
 
 namespace aql::sim::atomics {
@@ -20,55 +22,54 @@ struct Denormals {
 template <class F>
 inline F flush(F v) noexcept { return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(F{0}, v) : v; }
 
-inline float half_to_float(std::uint16_t h) noexcept {
-  const std::uint32_t sign = std::uint32_t{h & 0x8000u} << 16, exponent = (h >> 10) & 31u, fraction = h & 0x3ffu;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
-  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-  const float value = static_cast<float>(fraction) * 0x1p-24f;
-  return sign != 0 ? -value : value;
+template <class F>
+using BitsOf = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
+template <class F>
+inline constexpr BitsOf<F> kQuietBit = BitsOf<F>{1} << (sizeof(F) == 4 ? 22 : 51);
+
+template <class F>
+inline bool signalling(F v) noexcept { return std::isnan(v) && (std::bit_cast<BitsOf<F>>(v) & kQuietBit<F>) == 0; }
+template <class F>
+inline F quiet(F v) noexcept { return std::bit_cast<F>(static_cast<BitsOf<F>>(std::bit_cast<BitsOf<F>>(v) | kQuietBit<F>)); }
+
+// Round to nearest even; a NaN operand is returned quiet, the first before the second; inf - inf is the positive quiet NaN.
+template <class F>
+inline F add(F a, F b) noexcept {
+  if (std::isnan(a)) return quiet(a);
+  if (std::isnan(b)) return quiet(b);
+  const F sum = a + b;
+  return std::isnan(sum) ? std::fabs(sum) : sum;
 }
 
-// Round to nearest even. The sum of two f16 is exact in f32, so converting it once is correct rounding.
-inline std::uint16_t float_to_half(float f) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(f);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
-  if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
-  if (magnitude < 0x38800000u) { // result is subnormal or zero: let the f32 adder round at bit 2^-24
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
+// A signalling NaN is the result, made quiet; a quiet one loses against every number; -0 is below +0. Denormals that count as
+// zero do so in the comparison only: the result is one of the operands, unchanged.
+template <class F, bool kMax>
+inline F extreme(F a, F b, bool flush_in) noexcept {
+  if (signalling(a)) return quiet(a);
+  if (signalling(b)) return quiet(b);
+  if (std::isnan(a)) return b;
+  if (std::isnan(b)) return a;
+  const F x = flush_in ? flush(a) : a, y = flush_in ? flush(b) : b;
+  const bool a_is_less = x < y || (x == y && std::signbit(x) && !std::signbit(y));
+  return a_is_less != kMax ? a : b;
+}
+
+// Packed 16-bit sums. The f32 sum of two such numbers, rounded again, is the correctly rounded sum.
+template <num::FloatFormat F16>
+inline std::uint32_t packed_add(std::uint32_t old, std::uint32_t data, Denormals denormals) noexcept {
+  std::uint32_t result = 0;
+  for (unsigned shift = 0; shift < 32; shift += 16) {
+    const auto operand = [&](std::uint32_t v) {
+      const std::uint32_t code = (v >> shift) & 0xffffu;
+      const bool subnormal = (code & F16.infinity()) == 0;
+      return num::decode<F16>(denormals.flush_in && subnormal ? code & F16.sign_mask() : code);
+    };
+    std::uint32_t sum = num::encode<F16>(add(operand(old), operand(data)));
+    if (denormals.flush_out && (sum & F16.infinity()) == 0) sum &= F16.sign_mask();
+    result |= sum << shift;
   }
-  const std::uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
-  return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+  return result;
 }
-
-inline float bf16_to_float(std::uint16_t h) noexcept { return std::bit_cast<float>(std::uint32_t{h} << 16); }
-
-inline std::uint16_t float_to_bf16(float f) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(f);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
-  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
-
-template <class F>
-inline F min_number(F a, F b) noexcept { // a: memory, b: data; a number wins over NaN, -0 is below +0
-  if (std::isnan(a)) return b;
-  if (std::isnan(b)) return a;
-  if (a == b) return std::signbit(a) ? a : b;
-  return b < a ? b : a;
-}
-
-template <class F>
-inline F max_number(F a, F b) noexcept {
-  if (std::isnan(a)) return b;
-  if (std::isnan(b)) return a;
-  if (a == b) return std::signbit(a) ? b : a;
-  return b > a ? b : a;
-}
-
-template <class F>
-inline F quiet(F v) noexcept { return std::isnan(v) ? v + v : v; }
 
 // New memory value. `compare` is the comparand of cmpswap, the clear mask of mskor.
 template <AtomicOp kOp, class T>
@@ -82,7 +83,7 @@ inline T combine(T old, T data, T compare, Denormals denormals) noexcept {
   const auto bits = [&](Float v) { return std::bit_cast<T>(denormals.flush_out ? flush(v) : v); };
   if constexpr (kOp == AtomicOp::swap) return data;
   else if constexpr (kOp == AtomicOp::cmpswap) return old == compare ? data : old;
-  else if constexpr (kOp == AtomicOp::cmpswap_f) return f(old) == f(compare) ? data : old;
+  else if constexpr (kOp == AtomicOp::cmpswap_f) return f(old) == f(compare) ? (denormals.flush_in ? std::bit_cast<T>(flush(std::bit_cast<Float>(data))) : data) : old;
   else if constexpr (kOp == AtomicOp::add) return old + data;
   else if constexpr (kOp == AtomicOp::sub) return old - data;
   else if constexpr (kOp == AtomicOp::rsub) return data - old;
@@ -96,18 +97,15 @@ inline T combine(T old, T data, T compare, Denormals denormals) noexcept {
   else if constexpr (kOp == AtomicOp::or_) return old | data;
   else if constexpr (kOp == AtomicOp::xor_) return old ^ data;
   else if constexpr (kOp == AtomicOp::mskor) return (old & ~compare) | data;
-  else if constexpr (kOp == AtomicOp::add_f32 || kOp == AtomicOp::add_f64) return bits(f(old) + f(data));
-  else if constexpr (kOp == AtomicOp::min_f32 || kOp == AtomicOp::min_f64) return bits(quiet(min_number(f(old), f(data))));
-  else if constexpr (kOp == AtomicOp::max_f32 || kOp == AtomicOp::max_f64) return bits(quiet(max_number(f(old), f(data))));
-  else if constexpr (kOp == AtomicOp::pk_add_f16) {
-    const auto half = [](T v, unsigned shift) { return half_to_float(static_cast<std::uint16_t>(v >> shift)); };
-    const T low = float_to_half(half(old, 0) + half(data, 0)), high = float_to_half(half(old, 16) + half(data, 16));
-    return low | high << 16;
-  } else {
+  else if constexpr (kOp == AtomicOp::add_f32 || kOp == AtomicOp::add_f64) return bits(add(f(old), f(data)));
+  else if constexpr (kOp == AtomicOp::min_f32 || kOp == AtomicOp::min_f64)
+    return std::bit_cast<T>(extreme<Float, false>(std::bit_cast<Float>(old), std::bit_cast<Float>(data), denormals.flush_in));
+  else if constexpr (kOp == AtomicOp::max_f32 || kOp == AtomicOp::max_f64)
+    return std::bit_cast<T>(extreme<Float, true>(std::bit_cast<Float>(old), std::bit_cast<Float>(data), denormals.flush_in));
+  else if constexpr (kOp == AtomicOp::pk_add_f16) return packed_add<num::kF16>(old, data, denormals);
+  else {
     static_assert(kOp == AtomicOp::pk_add_bf16);
-    const auto half = [](T v, unsigned shift) { return bf16_to_float(static_cast<std::uint16_t>(v >> shift)); };
-    const T low = float_to_bf16(half(old, 0) + half(data, 0)), high = float_to_bf16(half(old, 16) + half(data, 16));
-    return low | high << 16;
+    return packed_add<num::kBf16>(old, data, denormals);
   }
 }
 

@@ -102,8 +102,8 @@ struct QueueOptions {
   std::uint64_t first_index = 0;
   bool external_scratch = false;
   std::int32_t priority = 0;
-  std::function<Errc(std::uint16_t, const std::uint64_t*, std::uint64_t)> agent_function;
-  std::function<void(const QueueFault&)> on_error;
+  std::function<Errc(std::uint16_t, const std::uint64_t*, std::uint64_t)> agent_function = {};
+  std::function<void(const QueueFault&)> on_error = {};
   std::uint64_t cu_mask = 0;
 };
 

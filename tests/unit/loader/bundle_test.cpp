@@ -55,7 +55,8 @@ std::uint64_t hash_of(const Bytes& bytes) {
   return hash;
 }
 
-Bytes compressed_header(std::uint16_t version, std::uint16_t method, std::size_t data_size, std::uint64_t raw_size, std::uint64_t hash) {
+Bytes compressed_header(std::uint16_t version, std::uint16_t method, std::size_t data_size, std::uint64_t raw_size,
+                        std::uint64_t hash) {
   Bytes out;
   append(out, "CCOB", 4);
   append(out, version);
@@ -80,7 +81,9 @@ Bytes zlib_bundle(std::uint16_t version, const Bytes& raw) {
   return out;
 }
 
-std::string code_path(std::string_view target) { return aql::test::compile_code_object({.text = aql::test::kGemmTile, .target = target}).path; }
+std::string code_path(std::string_view target) {
+  return aql::test::compile_code_object({.text = aql::test::kGemmTile, .target = target}).path;
+}
 Bytes code(std::string_view target) { return aql::test::read_bytes(code_path(target)); }
 
 // host + gfx90a + gfx942 by the distribution's bundler; empty if there is none.
@@ -89,9 +92,11 @@ Bytes real_bundle(std::string_view options, std::string_view environment = "") {
   if (!tool || !aql::test::kernel_compiler()) return {};
   const aql::test::TempDir dir;
   const std::string out = dir.file("out");
-  const auto run = aql::test::run_command(std::string(environment) + " " + *tool + " -type=o -bundle-align=4096 " + std::string(options) +
-                                          " -targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--gfx90a,hipv4-amdgcn-amd-amdhsa--gfx942 -input=/dev/null -input=" +
-                                          code_path("gfx90a") + " -input=" + code_path("gfx942") + " -output=" + out);
+  const auto run =
+      aql::test::run_command(std::string(environment) + " " + *tool + " -type=o -bundle-align=4096 " + std::string(options) +
+                             " -targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--gfx90a,hipv4-amdgcn-amd-amdhsa--"
+                             "gfx942 -input=/dev/null -input=" +
+                             code_path("gfx90a") + " -input=" + code_path("gfx942") + " -output=" + out);
   INFO(run.output);
   REQUIRE(run.status == 0);
   return aql::test::read_bytes(out);
@@ -104,7 +109,8 @@ bool holds_gemm_for(const Bytes& file, std::string_view target) {
     return false;
   }
   const Bytes expected = code(target);
-  return object->target_id().processor == target && std::ranges::equal(object->bytes(), expected) && object->find_kernel("gemm_tile");
+  return object->target_id().processor == target && std::ranges::equal(object->bytes(), expected) &&
+         object->find_kernel("gemm_tile");
 }
 
 } // namespace
@@ -127,7 +133,8 @@ TEST_CASE("bundle: bare ELF, plain bundle and compressed bundles give the same c
 
 TEST_CASE("bundle: compression and header version are told") {
   if (!aql::test::find_tool("clang-offload-bundler") || !aql::test::kernel_compiler()) AQL_SKIP("no clang-offload-bundler");
-  const Bytes v3 = real_bundle("-compress"), v2 = real_bundle("-compress", "COMPRESSED_BUNDLE_FORMAT_VERSION=2"), plain = real_bundle("");
+  const Bytes v3 = real_bundle("-compress"), v2 = real_bundle("-compress", "COMPRESSED_BUNDLE_FORMAT_VERSION=2"),
+              plain = real_bundle("");
   const auto a = aql::Bundle::open(v3), b = aql::Bundle::open(v2), c = aql::Bundle::open(plain);
   REQUIRE((a && b && c));
   CHECK((a->compression() == aql::Compression::zstd && a->header_version() == 3));
@@ -193,7 +200,8 @@ TEST_CASE("bundle: a code object for another device is refused by name") {
   const auto object = aql::read_code_object(code("gfx90a"), "gfx942:sramecc+:xnack-");
   REQUIRE_FALSE(object);
   CHECK(object.error().code == aql::Errc::invalid_isa);
-  CHECK(object.error().detail == "this code object cannot run on gfx942:sramecc+:xnack-: the code is for gfx90a, the device is gfx942");
+  CHECK(object.error().detail ==
+        "this code object cannot run on gfx942:sramecc+:xnack-: the code is for gfx90a, the device is gfx942");
 }
 
 TEST_CASE("bundle: an entry whose id lies about its content is refused") {
@@ -222,7 +230,8 @@ TEST_CASE("bundle: data that grows beyond what the header promises is refused") 
   std::memcpy(file.data() + 16, &more, 8);
   const auto bundle = aql::Bundle::open(file);
   REQUIRE_FALSE(bundle);
-  CHECK(bundle.error().detail.find("promises " + std::to_string(more) + " bytes and holds " + std::to_string(raw.size())) != std::string::npos);
+  CHECK(bundle.error().detail.find("promises " + std::to_string(more) + " bytes and holds " + std::to_string(raw.size())) !=
+        std::string::npos);
 }
 
 TEST_CASE("bundle: damaged data is told by its hash") {
@@ -257,7 +266,8 @@ TEST_CASE("bundle: counts, offsets and ids beyond the end are refused with their
 }
 
 TEST_CASE("bundle: cut off at any length it is refused, never read beyond its end") {
-  const Bytes plain = plain_bundle({{"hipv4-amdgcn-amd-amdhsa--gfx942", Bytes(40)}, {"hipv4-amdgcn-amd-amdhsa--gfx90a", Bytes(40)}});
+  const Bytes plain =
+      plain_bundle({{"hipv4-amdgcn-amd-amdhsa--gfx942", Bytes(40)}, {"hipv4-amdgcn-amd-amdhsa--gfx90a", Bytes(40)}});
   for (const Bytes& whole : {plain, zlib_bundle(1, plain), zlib_bundle(2, plain), zlib_bundle(3, plain)}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
@@ -280,5 +290,6 @@ TEST_CASE("md5: the test suite of RFC 1321") {
   CHECK(hex("abc") == "900150983cd24fb0d6963f7d28e17f72");
   CHECK(hex("message digest") == "f96b697d7cb7938d525a2f31aaf161d0");
   CHECK(hex("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == "d174ab98d277d9f5a5611c2c9f419d9f");
-  CHECK(hex("12345678901234567890123456789012345678901234567890123456789012345678901234567890") == "57edf4a22be3c955ac49da2e2107b67a");
+  CHECK(hex("12345678901234567890123456789012345678901234567890123456789012345678901234567890") ==
+        "57edf4a22be3c955ac49da2e2107b67a");
 }

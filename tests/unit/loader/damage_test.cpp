@@ -13,7 +13,8 @@ TEST_CASE("damage: cut off at any byte the object is refused") {
   const Bytes file = aql::test::compile_code_object({.text = aql::test::kSeveralKernels, .options = "-O2"}).bytes();
   REQUIRE(aql::test::exercise_loader(file) != 0);
   for (std::size_t size = 0; size < file.size(); ++size) {
-    const std::vector<std::byte> cut(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size)); // own allocation: overruns are seen
+    const std::vector<std::byte> cut(file.begin(),
+                                     file.begin() + static_cast<std::ptrdiff_t>(size)); // own allocation: overruns are seen
     if (aql::test::exercise_loader(cut) != 0) FAIL("accepted with " << size << " of " << file.size() << " bytes");
   }
 }

@@ -36,11 +36,16 @@ TEST_CASE("identity: wrong class, byte order, machine, OS/ABI and type have each
   if (!aql::test::kernel_compiler()) AQL_SKIP("no clang");
   const Bytes file = good();
   const std::string messages[] = {
-      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 4, 1); }),    refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 4, 7); }),
-      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 5, 2); }),    refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 5, 0); }),
-      refusal(file, [](Bytes& b) { put<std::uint16_t>(b, 18, 62); }), refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 7, 65); }),
-      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 7, 0); }),    refusal(file, [](Bytes& b) { put<std::uint16_t>(b, 16, 1); }),
-      refusal(file, [](Bytes& b) { put<std::uint16_t>(b, 16, 2); }),  refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 0, 0x7e); }),
+      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 4, 1); }),
+      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 4, 7); }),
+      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 5, 2); }),
+      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 5, 0); }),
+      refusal(file, [](Bytes& b) { put<std::uint16_t>(b, 18, 62); }),
+      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 7, 65); }),
+      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 7, 0); }),
+      refusal(file, [](Bytes& b) { put<std::uint16_t>(b, 16, 1); }),
+      refusal(file, [](Bytes& b) { put<std::uint16_t>(b, 16, 2); }),
+      refusal(file, [](Bytes& b) { put<std::uint8_t>(b, 0, 0x7e); }),
   };
   CHECK(contains(messages[0], "32-bit ELF"));
   CHECK(contains(messages[1], "ELF class 7"));
@@ -83,7 +88,8 @@ TEST_CASE("identity: code object versions 4, 5 and 6 as the compiler makes them"
 
 TEST_CASE("identity: xnack and sramecc come through in all their states") {
   if (!aql::test::kernel_compiler()) AQL_SKIP("no clang");
-  for (const std::string_view target : {"gfx90a", "gfx90a:xnack+", "gfx90a:xnack-", "gfx90a:sramecc+", "gfx90a:sramecc-", "gfx942:sramecc+:xnack-"}) {
+  for (const std::string_view target :
+       {"gfx90a", "gfx90a:xnack+", "gfx90a:xnack-", "gfx90a:sramecc+", "gfx90a:sramecc-", "gfx942:sramecc+:xnack-"}) {
     INFO(target);
     const auto compiled = aql::test::compile_code_object({.text = aql::test::kGemmTile, .target = target});
     REQUIRE(compiled.ok);
@@ -96,7 +102,8 @@ TEST_CASE("identity: xnack and sramecc come through in all their states") {
 
 TEST_CASE("identity: a generic target comes with its version") {
   if (!aql::test::kernel_compiler()) AQL_SKIP("no clang");
-  const auto compiled = aql::test::compile_code_object({.text = "__attribute__((amdgpu_kernel)) void k(void) {}", .target = "gfx9-4-generic"});
+  const auto compiled =
+      aql::test::compile_code_object({.text = "__attribute__((amdgpu_kernel)) void k(void) {}", .target = "gfx9-4-generic"});
   if (!compiled.ok) AQL_SKIP("this clang does not know gfx9-4-generic");
   const auto object = aql::CodeObject::parse(compiled.bytes());
   REQUIRE(object);
@@ -112,8 +119,9 @@ TEST_CASE("identity: machine numbers and features agree with the assembler for e
   const aql::test::TempDir dir;
   unsigned known = 0;
   for (const auto& processor : aql::processors()) {
-    const auto run = aql::test::run_command("echo s_endpgm | " + *mc + " -triple=amdgcn-amd-amdhsa -mcpu=" + std::string(processor.name) +
-                                            " -filetype=obj -o " + dir.file("o"));
+    const auto run =
+        aql::test::run_command("echo s_endpgm | " + *mc + " -triple=amdgcn-amd-amdhsa -mcpu=" + std::string(processor.name) +
+                               " -filetype=obj -o " + dir.file("o"));
     if (contains(run.output, "not a recognized processor")) continue; // an older LLVM
     ++known;
     INFO(processor.name);

@@ -11,7 +11,8 @@ using aql::test::contains;
 namespace {
 
 aql::CodeObject several(std::string_view options = "-O2") {
-  auto object = aql::CodeObject::parse(aql::test::compile_code_object({.text = aql::test::kSeveralKernels, .options = options}).bytes());
+  auto object =
+      aql::CodeObject::parse(aql::test::compile_code_object({.text = aql::test::kSeveralKernels, .options = options}).bytes());
   REQUIRE(object);
   return *object;
 }
@@ -133,7 +134,9 @@ TEST_CASE("lookup: works without .symtab, and without any section headers") {
 
   for (const std::string_view hash_style : {"both", "gnu", "sysv"}) {
     INFO(hash_style);
-    Bytes bare = aql::test::compile_code_object({.text = aql::test::kSeveralKernels, .options = std::string("-O2 -Wl,--hash-style=") + std::string(hash_style)}).bytes();
+    Bytes bare = aql::test::compile_code_object({.text = aql::test::kSeveralKernels,
+                                                 .options = std::string("-O2 -Wl,--hash-style=") + std::string(hash_style)})
+                     .bytes();
     aql::test::put<std::uint64_t>(bare, 40, 0); // section header offset
     aql::test::put<std::uint16_t>(bare, 60, 0); // and count
     const auto no_sections = aql::CodeObject::parse(bare);
@@ -194,7 +197,9 @@ TEST_CASE("lookup: two kernels with one symbol are refused") {
   if (!aql::test::kernel_compiler()) AQL_SKIP("no clang");
   Bytes file = aql::test::compile_code_object({.text = aql::test::kSeveralKernels, .options = "-O2"}).bytes();
   // In the metadata, "b.kd" becomes "a.kd".
-  const std::string_view from("\xa4" "b.kd", 5);
+  const std::string_view from("\xa4"
+                              "b.kd",
+                              5);
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   const auto at = text.find(from);
   REQUIRE(at != std::string_view::npos);
@@ -206,7 +211,9 @@ TEST_CASE("lookup: a kernel that only the metadata knows is refused by name") {
   if (!aql::test::kernel_compiler()) AQL_SKIP("no clang");
   Bytes file = aql::test::compile_code_object({.text = aql::test::kSeveralKernels, .options = "-O2"}).bytes();
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  const auto at = text.find(std::string_view("\xa4" "b.kd", 5));
+  const auto at = text.find(std::string_view("\xa4"
+                                             "b.kd",
+                                             5));
   REQUIRE(at != std::string_view::npos);
   file[at + 1] = std::byte{'x'};
   CHECK(contains(aql::test::refusal(file), "metadata names the kernel symbol \"x.kd\", which the symbol table has not"));

@@ -45,6 +45,8 @@ template <class T>
   return std::nullopt;
 }
 
-[[nodiscard]] inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+[[nodiscard]] inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 } // namespace aql::test

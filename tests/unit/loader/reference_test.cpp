@@ -69,7 +69,8 @@ TEST_CASE("reference case: arguments with offsets, sizes and kinds") {
 
 TEST_CASE("reference case: segments, entry and code as the linker laid them out") {
   if (!aql::test::kernel_compiler()) AQL_SKIP("no clang");
-  const auto object = aql::CodeObject::parse(aql::test::compile_code_object({.text = aql::test::kGemmTile, .target = "gfx90a"}).bytes());
+  const auto object =
+      aql::CodeObject::parse(aql::test::compile_code_object({.text = aql::test::kGemmTile, .target = "gfx90a"}).bytes());
   REQUIRE(object);
   const auto segments = object->segments();
   REQUIRE(segments.size() == 3);
@@ -94,7 +95,8 @@ TEST_CASE("reference case: segments, entry and code as the linker laid them out"
 
 TEST_CASE("reference case: descriptor fields as the compiler set them") {
   if (!aql::test::kernel_compiler()) AQL_SKIP("no clang");
-  const auto object = aql::CodeObject::parse(aql::test::compile_code_object({.text = aql::test::kGemmTile, .target = "gfx90a"}).bytes());
+  const auto object =
+      aql::CodeObject::parse(aql::test::compile_code_object({.text = aql::test::kGemmTile, .target = "gfx90a"}).bytes());
   REQUIRE(object);
   const auto& kernel = object->kernels()[0];
   CHECK(kernel.descriptor.kernarg_size == 28);

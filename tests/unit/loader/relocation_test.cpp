@@ -30,7 +30,8 @@ __attribute__((amdgpu_kernel)) void k(G int *o) { o[0] = outside[2] + *p_in + *p
 constexpr std::uint64_t kOutside = 0x7e0000001000, kLoad = 0x7f1200000000;
 
 aql::test::Compiled pointers(std::string_view more = "") {
-  return aql::test::compile_code_object({.text = kPointers, .options = "-O2 -fvisibility=default -Wl,-z,undefs " + std::string(more)});
+  return aql::test::compile_code_object(
+      {.text = kPointers, .options = "-O2 -fvisibility=default -Wl,-z,undefs " + std::string(more)});
 }
 
 std::optional<std::uint64_t> outside_only(std::string_view name) {
@@ -128,7 +129,8 @@ TEST_CASE("relocation: imports are listed, and one that nobody supplies is an er
   if (!aql::test::kernel_compiler()) AQL_SKIP("no clang");
   const auto object = aql::CodeObject::parse(pointers().bytes());
   REQUIRE(object);
-  CHECK(std::vector<std::string>(object->imports().begin(), object->imports().end()) == std::vector<std::string>{"maybe", "outside"});
+  CHECK(std::vector<std::string>(object->imports().begin(), object->imports().end()) ==
+        std::vector<std::string>{"maybe", "outside"});
   std::vector<std::byte> image(object->image_size());
   const auto result = object->load_into(image, kLoad);
   REQUIRE_FALSE(result);
@@ -144,16 +146,16 @@ TEST_CASE("relocation: every type computes what the ABI says") {
   const std::uint64_t symbol = kLoad + inside, low = 0x20000000;
   const std::uint64_t distance = inside - place; // modulo 2^64
   const std::uint64_t rest = 0;                  // four-byte types leave the upper half of the zeroed place alone
-  CHECK(value_with_type(3, kLoad) == symbol);                                                // ABS64
-  CHECK(value_with_type(1, kLoad) == (rest | (symbol & 0xffffffff)));                        // ABS32_LO
-  CHECK(value_with_type(2, kLoad) == (rest | (symbol >> 32)));                               // ABS32_HI
-  CHECK(value_with_type(6, low) == low + inside);                                            // ABS32
-  CHECK(value_with_type(5, kLoad) == distance);                                              // REL64
-  CHECK(value_with_type(4, kLoad) == (distance & 0xffffffff));                               // REL32
-  CHECK(value_with_type(10, kLoad) == (distance & 0xffffffff));                              // REL32_LO
-  CHECK(value_with_type(11, kLoad) == ((distance >> 32) & 0xffffffff));                      // REL32_HI
-  CHECK(value_with_type(13, kLoad) == kLoad + 8);                                            // RELATIVE64: no symbol, addend 8
-  CHECK(value_with_type(0, kLoad) == 0);                                                     // NONE
+  CHECK(value_with_type(3, kLoad) == symbol);    // ABS64
+  CHECK(value_with_type(1, kLoad) == (rest | (symbol & 0xffffffff)));   // ABS32_LO
+  CHECK(value_with_type(2, kLoad) == (rest | (symbol >> 32)));          // ABS32_HI
+  CHECK(value_with_type(6, low) == low + inside);                       // ABS32
+  CHECK(value_with_type(5, kLoad) == distance);                         // REL64
+  CHECK(value_with_type(4, kLoad) == (distance & 0xffffffff));          // REL32
+  CHECK(value_with_type(10, kLoad) == (distance & 0xffffffff));         // REL32_LO
+  CHECK(value_with_type(11, kLoad) == ((distance >> 32) & 0xffffffff)); // REL32_HI
+  CHECK(value_with_type(13, kLoad) == kLoad + 8);                       // RELATIVE64: no symbol, addend 8
+  CHECK(value_with_type(0, kLoad) == 0);                                // NONE
 }
 
 TEST_CASE("relocation: a 32-bit value that does not fit is an error, not a wrong address") {
@@ -192,8 +194,10 @@ TEST_CASE("relocation: places and symbols outside what there is are refused") {
   const std::uint64_t end = object->image_size();
   CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, entry, end); }), "outside all load segments"));
   CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, entry, end - 7); }), "outside all load segments"));
-  CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, entry, ~0ULL - 3); }), "outside all load segments"));
-  CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint32_t>(b, entry + 12, 12345); }), "uses symbol 12345, but there are"));
+  CHECK(
+      contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, entry, ~0ULL - 3); }), "outside all load segments"));
+  CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint32_t>(b, entry + 12, 12345); }),
+                 "uses symbol 12345, but there are"));
 }
 
 TEST_CASE("image: a span too small and an address not aligned are refused") {
@@ -201,8 +205,10 @@ TEST_CASE("image: a span too small and an address not aligned are refused") {
   const auto object = aql::CodeObject::parse(pointers().bytes());
   REQUIRE(object);
   std::vector<std::byte> image(object->image_size());
-  CHECK(contains(object->load_into(std::span(image).first(image.size() - 1), kLoad, outside_only).error().detail, "the image needs"));
-  CHECK(contains(object->load_into(image, kLoad + 0x100, outside_only).error().detail, "not a multiple of the image's alignment 0x1000"));
+  CHECK(
+      contains(object->load_into(std::span(image).first(image.size() - 1), kLoad, outside_only).error().detail, "the image needs"));
+  CHECK(contains(object->load_into(image, kLoad + 0x100, outside_only).error().detail,
+                 "not a multiple of the image's alignment 0x1000"));
 }
 
 TEST_CASE("image: segments that overlap, exceed the file, or claim odd alignments are refused") {
@@ -211,16 +217,20 @@ TEST_CASE("image: segments that overlap, exceed the file, or claim odd alignment
   const auto first = aql::test::program_of_type(file, 1);
   REQUIRE(first);
   const std::size_t second = *first + 56;
-  CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, *first + 40, 0x100000); }), "load segments overlap"));
+  CHECK(
+      contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, *first + 40, 0x100000); }), "load segments overlap"));
   CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, second + 32, b.size()); }), "beyond the end"));
-  CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, second + 40, 1); }), "bytes in the file, but 0x1 in memory"));
+  CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, second + 40, 1); }),
+                 "bytes in the file, but 0x1 in memory"));
   CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, second + 48, 0x1001); }), "alignment 0x1001"));
-  CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, second + 16, ~0ULL - 0x100); }), "exceed 47 address bits"));
+  CHECK(contains(aql::test::refusal(file, [&](Bytes& b) { put<std::uint64_t>(b, second + 16, ~0ULL - 0x100); }),
+                 "exceed 47 address bits"));
 }
 
 TEST_CASE("image: an object linked away from address 0 loads the same") {
   if (!aql::test::kernel_compiler()) AQL_SKIP("no clang");
-  const auto moved = aql::test::compile_code_object({.text = kPointers, .options = "-O2 -fvisibility=default -Wl,-z,undefs -Wl,--image-base=0x200000"});
+  const auto moved = aql::test::compile_code_object(
+      {.text = kPointers, .options = "-O2 -fvisibility=default -Wl,-z,undefs -Wl,--image-base=0x200000"});
   if (!moved.ok) AQL_SKIP("this linker has no --image-base for shared objects");
   const auto object = aql::CodeObject::parse(moved.bytes());
   REQUIRE(object);

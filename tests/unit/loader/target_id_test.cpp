@@ -83,7 +83,8 @@ TEST_CASE("target id: generic code of any version that exists runs on its member
 TEST_CASE("target id: reasons say what differs") {
   CHECK(*aql::incompatibility(id("gfx90a"), id("gfx942")) == "the code is for gfx90a, the device is gfx942");
   CHECK(*aql::incompatibility(id("gfx942:xnack+"), id("gfx942:xnack-")) == "the code needs xnack on, the device has xnack off");
-  CHECK(*aql::incompatibility(id("gfx942:sramecc-"), id("gfx942")) == "the code needs sramecc off, the device does not say which it has");
+  CHECK(*aql::incompatibility(id("gfx942:sramecc-"), id("gfx942")) ==
+        "the code needs sramecc off, the device does not say which it has");
   CHECK(*aql::incompatibility(id("gfx9-4-generic"), id("gfx90a")) == "gfx9-4-generic does not include gfx90a");
 }
 
