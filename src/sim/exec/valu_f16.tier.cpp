@@ -75,15 +75,36 @@ struct v_frexp_exp_i16_f16 {
     return static_cast<i16>(is_nan(a) || is_inf(a) || is_zero(a) ? 0 : e);
   }
 };
-AQL_INLINE Half whole(f32 v, Half a) { return settle(half(num::encode<num::kF16>(v)), a); } // exact
-struct v_floor_f16 { static Half apply(Half a) { return whole(__builtin_floorf(wide(a)), a); } };
-struct v_ceil_f16 { static Half apply(Half a) { return whole(__builtin_ceilf(wide(a)), a); } };
-struct v_trunc_f16 { static Half apply(Half a) { return whole(__builtin_truncf(wide(a)), a); } };
-struct v_rndne_f16 { static Half apply(Half a) { return whole(__builtin_roundevenf(wide(a)), a); } };
+// To whole numbers. Not by the host's floor and so on, which without SSE4.1 are sequences that mind the rounding mode.
+AQL_INLINE f32 truncated(Half a) { return static_cast<f32>(static_cast<i32>(is_inf(a) || is_nan(a) ? 0.0f : wide(a))); }
+AQL_INLINE f32 floored(Half a) {
+  const f32 t = truncated(a);
+  return t > wide(a) ? t - 1.0f : t;
+}
+// Zeros take the sign of the source.
+AQL_INLINE Half whole(f32 v, Half a) {
+  const Half r = half(num::encode<num::kF16>(v) | (v == 0.0f ? a.bits & 0x8000u : 0u));
+  return is_inf(a) ? a : settle(r, a);
+}
+struct v_floor_f16 { static Half apply(Half a) { return whole(floored(a), a); } };
+struct v_ceil_f16 {
+  static Half apply(Half a) {
+    const f32 t = truncated(a);
+    return whole(t < wide(a) ? t + 1.0f : t, a);
+  }
+};
+struct v_trunc_f16 { static Half apply(Half a) { return whole(truncated(a), a); } };
+struct v_rndne_f16 {
+  static Half apply(Half a) {
+    const f32 t = truncated(a), v = wide(a), rest = v > t ? v - t : t - v;
+    const bool away = rest > 0.5f || (rest == 0.5f && (static_cast<i32>(t) & 1) != 0);
+    return whole(away ? (v > t ? t + 1.0f : t - 1.0f) : t, a);
+  }
+};
 // x - floor(x), below 1 in every rounding mode; whole numbers give +0.
 template <bool P> struct FractHalf {
   static Half apply(Half a, const Ctx& c) {
-    const f32 v = wide(a), f = v - __builtin_floorf(v);
+    const f32 f = wide(a) - floored(a);
     const u32 r = narrow_bits<P>(f, c);
     return settle(half(is_inf(a) ? 0xfe00u : f == 0.0f ? 0u : r > 0x3bffu ? 0x3bffu : r), a);
   }

@@ -249,7 +249,7 @@ u32 half_times(u32 h, unsigned omod) {
   if (exponent == 31) return h & 0xffffu;
   if (exponent == 0) return 0; // zeros and (flushed) denormals
   const u32 e = omod == 1 ? exponent + 1 : omod == 2 ? exponent + 2 : exponent - 1;
-  if (e == 0) return 0;
+  if (e == 0) return sign;
   return sign | (e >= 31 ? 0x7c00u : e << 10 | (h & 0x3ffu));
 }
 
