@@ -57,6 +57,15 @@ struct MatrixPlan {
   bool lane_patterns = false;      // CBSZ/ABID broadcast blocks of A, BLGP permutes the lanes of B
   std::uint8_t index_bits = 0;     // SMFMAC: bits of one index set (8, 16 or 32)
   Fidelity fidelity = Fidelity::exact; // of exact numerics
+  // Product n of an output, in ascending k: where its rows of A and B begin, as element * 64 + lane of block 0.
+  // Sparse: B's entry is the first of the four candidates, and index_at says which two bits choose.
+  std::uint8_t products = 0;
+  std::uint16_t a_at[128] = {};
+  std::uint16_t b_at[128] = {};
+  struct IndexPlace {
+    std::uint8_t lane, shift;      // lane of row 0; shift inside the set
+  };
+  IndexPlace index_at[64] = {};
 };
 
 [[nodiscard]] MatrixPlan make_matrix_plan(const MatrixRow& row, Arch arch, MatrixType a, MatrixType b) noexcept;

@@ -138,17 +138,13 @@ void run_dense(const MatrixJob& job) {
     for (int segment = 0, i = 0; segment < segments && (i = 4 * (segment + segments * (reg / 4)) + reg % 4, true); ++segment)
 
 // The rows of B that row i of a sparse A multiplies.
-AQL_INLINE void pick_sparse_rows(const MatrixJob& job, const RowPointers& rows, int i, const float** picked) {
+AQL_INLINE void pick_sparse_rows(const MatrixJob& job, const VReg& index, const RowPointers& rows, int i, const float** picked) {
   const MatrixPlan& plan = *job.plan;
   const int sets = 32 / plan.index_bits;
-  const int set = job.cbsz == 0 ? job.abid & (sets - 1) : 0;
-  const int per_lane = plan.index_bits / 2;               // kept elements of a lane
-  const int run = plan.b_halves ? per_lane / 2 : per_lane;
-  const int slices = 64 / plan.row.m;
-  for (int kept = 0; kept < rows.count; ++kept) {
-    const int slice = kept / run % slices, element = kept / run / slices * run + kept % run;
-    const std::uint32_t word = job.index->lane[i + plan.row.m * slice] >> (set * plan.index_bits);
-    picked[kept] = rows.b[kept] + 64 * ((word >> (2 * element)) & 3u);
+  const int set_shift = job.cbsz == 0 ? (job.abid & (sets - 1)) * plan.index_bits : 0;
+  for (int n = 0; n < rows.count; ++n) {
+    const MatrixPlan::IndexPlace at = plan.index_at[n];
+    picked[n] = rows.b[n] + 64 * ((index.lane[at.lane + i] >> (set_shift + at.shift)) & 3u);
   }
 }
 
@@ -162,10 +158,8 @@ void run_sparse(const MatrixJob& job) {
   point_at_rows(plan, a, b, rows);
   const float* picked[kMaxK];
   const VReg index = *job.index;                          // D may lie over it
-  MatrixJob local = job;
-  local.index = &index;
   AQL_FOR_EACH_ROW(plan.row) {
-    pick_sparse_rows(local, rows, i, picked);
+    pick_sparse_rows(job, index, rows, i, picked);
     for (int j = 0; j < plan.row.n; j += kW) {
       std::uint32_t* out = job.d[reg].lane + segment * plan.row.n + j;
       auto acc = Mac::load(job.c[reg].lane + segment * plan.row.n + j);
@@ -198,7 +192,7 @@ void run_tree(const MatrixJob& job) {
         rows.b[k] = b.data + k * 64;
       }
       for (int lane = 0; lane < 64; lane += kW) {
-        store(job.d[r].lane + lane, Sum::run(Row<true>{rows.a, rows.b, lane, lane}, rows.count, load_f(job.c[r].lane + lane)));
+        store(job.d[r].lane + lane, Sum::run(Tile<true, 1, 1>{rows.a, rows.b, lane, 0, lane}, rows.count, load_f(job.c[r].lane + lane)));
       }
     }
     return;
@@ -210,8 +204,8 @@ void run_tree(const MatrixJob& job) {
     AQL_FOR_EACH_ROW(plan.row) {
       for (int j = 0; j < plan.row.n; j += kW) {
         const int lane = segment * plan.row.n + j;
-        const Row<false> row{rows.a, rows.b, a_offset + i, b_offset + j};
-        store(job.d[block * regs + reg].lane + lane, Sum::run(row, rows.count, load_f(job.c[block * regs + reg].lane + lane)));
+        const Tile<false, 1, 1> tile{rows.a, rows.b, a_offset + i, 1, b_offset + j};
+        store(job.d[block * regs + reg].lane + lane, Sum::run(tile, rows.count, load_f(job.c[block * regs + reg].lane + lane)));
       }
     }
   }
@@ -226,80 +220,114 @@ struct Scales {
 
 // A NaN scale makes its row (or column) of the block NaN.
 void poison_by_scale(const MatrixPlan& plan, bool is_a, const std::uint8_t* scale, Planes& p) {
-  const int m = plan.row.m, per_lane = plan.row.k * m / 64;
+  const int m = plan.row.m;
   for (int lane = 0; lane < 64; ++lane) {
     if (scale[lane] != 0xff) continue;
-    const int block = lane / m;
-    for (int k = 32 * block; k < 32 * block + 32; ++k) {
-      const Place place = place_of(k, plan.row.k, per_lane, is_a ? plan.a_halves : plan.b_halves);
-      p.data[place.element * 64 + place.slice * m + lane % m] = __builtin_nanf("");
-    }
+    for (int k = lane / m * 32, end = k + 32; k < end; ++k) p.data[(is_a ? plan.a_at : plan.b_at)[k] + lane % m] = __builtin_nanf("");
   }
 }
 
 void apply_scales(const MatrixPlan& plan, bool is_a, const std::uint8_t* scale, Planes& p) {
-  const int m = plan.row.m, per_lane = plan.row.k * m / 64;
+  const int m = plan.row.m;
   for (int k = 0; k < plan.row.k; ++k) {
-    const Place place = place_of(k, plan.row.k, per_lane, is_a ? plan.a_halves : plan.b_halves);
-    float* row = p.data + place.element * 64 + place.slice * m;
+    float* row = p.data + (is_a ? plan.a_at : plan.b_at)[k];
     for (int i = 0; i < m; ++i) row[i] *= std::ldexp(1.0f, scale[i + m * (k / 32)] - 127);
   }
   poison_by_scale(plan, is_a, scale, p);
 }
 
-template <class Sum, int kGroup, class R>
-AQL_INLINE VF fused_row(const R& row, int count, VF c, const Scales* scales, int i, int j, int m, bool special) {
-  for (int k = 0; k < count; k += kGroup) {
-    VI scale{};
-    if (scales != nullptr) scale = set1(scales->a[i + m * (k / 32)]) + load_i(scales->b + j + m * (k / 32));
-    c = Sum::step(row, k, c, scale, special);
+// Accumulators of a tile: registers reg, reg + 1 ... at one lane.
+template <class Sum, int kGroup, bool kVectorA, int kRows, int kColumns>
+AQL_INLINE void fused_tile(const Tile<kVectorA, kRows, kColumns>& tile, int count, const VReg* c, VReg* d, int lane, const Scales* scales, int i, int j,
+                           int m, bool special) {
+  VF sum[kRows][kColumns];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kColumns; ++v) sum[r][v] = load_f(c[r].lane + lane + v * kW);
   }
-  return quiet(c);
+  for (int k = 0; k < count; k += kGroup) {
+    VI scale[kRows][kColumns];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kColumns; ++v) {
+        scale[r][v] = VI{};
+        if (scales != nullptr) scale[r][v] = set1(scales->a[i + r + m * (k / 32)]) + load_i(scales->b + j + v * kW + m * (k / 32));
+      }
+    }
+    Sum::step(tile, k, sum, scale, special);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kColumns; ++v) store(d[r].lane + lane + v * kW, quiet(sum[r][v]));
+  }
+}
+
+template <class Sum, int kGroup>
+void fused_4x4(const MatrixJob& job, const Planes& a, const Planes& b, bool special) {
+  Planes spread;
+  spread_rows(job, a, true, spread);
+  RowPointers rows;
+  rows.count = job.plan->row.k;
+  for (int k = 0; k < rows.count; ++k) {
+    rows.a[k] = spread.data + 4 * k * 64;
+    rows.b[k] = b.data + k * 64;
+  }
+  for (int r = 0; r < 4; r += 2) {
+    for (int lane = 0; lane < 64; lane += kW) {
+      const Tile<true, 2, 1> tile{rows.a, rows.b, r * 64 + lane, 64, lane};
+      fused_tile<Sum, kGroup>(tile, rows.count, job.c + r, job.d + r, lane, nullptr, 0, 0, 4, special);
+    }
+  }
+}
+
+template <class Sum, int kGroup>
+void fused_sparse(const MatrixJob& job, const Planes& a, const Planes& b, bool special) {
+  const MatrixPlan& plan = *job.plan;
+  RowPointers rows;
+  point_at_rows(plan, a, b, rows);
+  const float* picked[kMaxK];
+  const VReg index = *job.index;                          // D may lie over it
+  AQL_FOR_EACH_ROW(plan.row) {
+    pick_sparse_rows(job, index, rows, i, picked);
+    for (int j = 0; j < plan.row.n; j += kW) {
+      const Tile<false, 1, 1> tile{rows.a, picked, i, 0, j};
+      fused_tile<Sum, kGroup>(tile, rows.count, job.c + reg, job.d + reg, segment * plan.row.n + j, nullptr, i, j, plan.row.m, special);
+    }
+  }
+}
+
+template <class Sum, int kGroup, int kN>
+void fused_dense(const MatrixJob& job, const Planes& a, const Planes& b, bool special, const Scales* scales) {
+  constexpr int kColumns = kN == kW ? 1 : 2, kRows = kN == kW ? 4 : 2;
+  const MatrixPlan& plan = *job.plan;
+  RowPointers rows;
+  point_at_rows(plan, a, b, rows);
+  constexpr int kRegs = kN * kN / 64, kSegments = 64 / kN;
+  for (int block = 0; block < plan.row.blocks; ++block) {
+    const int a_offset = block_of_a(job, block) * kN, b_offset = block * kN;
+    for (int reg = 0; reg < kRegs; reg += kRows) {
+      for (int segment = 0; segment < kSegments; ++segment) {
+        const int i = 4 * (segment + kSegments * (reg / 4)) + reg % 4;
+        for (int j = 0; j < kN; j += kColumns * kW) {
+          const Tile<false, kRows, kColumns> tile{rows.a, rows.b, a_offset + i, 1, b_offset + j};
+          const int at = block * kRegs + reg;
+          fused_tile<Sum, kGroup>(tile, rows.count, job.c + at, job.d + at, segment * kN + j, scales, i, j, kN, special);
+        }
+      }
+    }
+  }
 }
 
 template <class Sum, int kGroup>
 void run_fused(const MatrixJob& job, const Planes& a, const Planes& b, bool special, const Scales* scales) {
-  const MatrixPlan& plan = *job.plan;
-  RowPointers rows;
-  if (plan.row.n == 4) {
-    Planes spread;
-    spread_rows(job, a, true, spread);
-    rows.count = plan.row.k;
-    for (int r = 0; r < 4; ++r) {
-      for (int k = 0; k < rows.count; ++k) {
-        rows.a[k] = spread.data + (4 * k + r) * 64;
-        rows.b[k] = b.data + k * 64;
-      }
-      for (int lane = 0; lane < 64; lane += kW) {
-        const Row<true> row{rows.a, rows.b, lane, lane};
-        const VF c = load_f(job.c[r].lane + lane);
-        store(job.d[r].lane + lane, fused_row<Sum, kGroup>(row, rows.count, c, nullptr, 0, 0, 4, special));
-      }
-    }
-    return;
-  }
-  point_at_rows(plan, a, b, rows);
-  const int regs = plan.row.m * plan.row.n / 64;
-  const float* picked[kMaxK];
-  VReg index;
-  MatrixJob local = job;
-  if (plan.row.sparse) {
-    index = *job.index;
-    local.index = &index;
-  }
-  for (int block = 0; block < plan.row.blocks; ++block) {
-    const int a_offset = block_of_a(job, block) * plan.row.m, b_offset = block * plan.row.n;
-    AQL_FOR_EACH_ROW(plan.row) {
-      if (plan.row.sparse) pick_sparse_rows(local, rows, i, picked);
-      for (int j = 0; j < plan.row.n; j += kW) {
-        const int lane = segment * plan.row.n + j;
-        const Row<false> row{rows.a, plan.row.sparse ? picked : rows.b, a_offset + i, b_offset + j};
-        const VF c = load_f(job.c[block * regs + reg].lane + lane);
-        store(job.d[block * regs + reg].lane + lane,
-              fused_row<Sum, kGroup>(row, rows.count, c, scales, i, j, plan.row.m, special));
-      }
-    }
-  }
+  const MatrixRow& row = job.plan->row;
+  if (row.n == 4) return fused_4x4<Sum, kGroup>(job, a, b, special);
+  if (row.sparse) return fused_sparse<Sum, kGroup>(job, a, b, special);
+  if (row.n == 32) return fused_dense<Sum, kGroup, 32>(job, a, b, special, scales);
+  return fused_dense<Sum, kGroup, 16>(job, a, b, special, scales);
 }
 
 template <int kGroup, bool kOddEven, bool kCanBeExtreme>

@@ -157,42 +157,18 @@ inline void flush_inputs(MatrixType type, Planes& p) {
   }
 }
 
-// Where k lives: lane run `slice` and element of the lane.
-struct Place {
-  int slice, element;
-};
-AQL_INLINE Place place_of(int k, int k_total, int per_lane, bool halves) {
-  if (!halves) return {k / per_lane, k % per_lane};
-  const int half = k / (k_total / 2), rest = k % (k_total / 2), run = per_lane / 2;
-  return {rest / run, half * run + rest % run};
-}
-
-// One row pointer per product, in ascending k. Sparse: b[] points at the first of the four candidates.
+// One row pointer per product. Sparse: b[] points at the first of the four candidates.
 struct RowPointers {
   const float* a[kMaxK];
   const float* b[kMaxK];
   int count;
 };
 
-inline void point_at_rows(const MatrixPlan& plan, const Planes& a, const Planes& b, RowPointers& out) {
-  const MatrixRow& row = plan.row;
-  const int lanes = row.m * row.blocks;                   // of one slice
-  const int per_lane = row.k * lanes / 64;
-  if (!row.sparse) {
-    out.count = row.k;
-    for (int k = 0; k < row.k; ++k) {
-      const Place pa = place_of(k, row.k, per_lane, plan.a_halves);
-      const Place pb = place_of(k, row.k, per_lane, plan.b_halves);
-      out.a[k] = a.data + pa.element * 64 + pa.slice * lanes;
-      out.b[k] = b.data + pb.element * 64 + pb.slice * lanes;
-    }
-    return;
-  }
-  out.count = row.k / 2;
-  for (int kept = 0; kept < out.count; ++kept) {
-    const Place quad = place_of(kept / 2 * 4, row.k, per_lane, plan.b_halves);
-    out.a[kept] = a.data + (quad.element / 2 + kept % 2) * 64 + quad.slice * lanes;
-    out.b[kept] = b.data + quad.element * 64 + quad.slice * lanes;
+AQL_INLINE void point_at_rows(const MatrixPlan& plan, const Planes& a, const Planes& b, RowPointers& out) {
+  out.count = plan.products;
+  for (int n = 0; n < out.count; ++n) {
+    out.a[n] = a.data + plan.a_at[n];
+    out.b[n] = b.data + plan.b_at[n];
   }
 }
 

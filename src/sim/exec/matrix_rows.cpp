@@ -55,6 +55,37 @@ unsigned element_bits(MatrixType type) noexcept {
   }
 }
 
+namespace {
+
+// Where k lives: run of lanes, and element of the lane.
+struct Place {
+  unsigned slice, element;
+};
+
+Place place_of(unsigned k, unsigned k_total, unsigned per_lane, bool halves) noexcept {
+  if (!halves) return {k / per_lane, k % per_lane};
+  const unsigned half = k / (k_total / 2), rest = k % (k_total / 2), run = per_lane / 2;
+  return {rest / run, half * run + rest % run};
+}
+
+void place_products(MatrixPlan& plan) noexcept {
+  const MatrixRow& row = plan.row;
+  const unsigned lanes = row.m * row.blocks;              // of one slice
+  const unsigned per_lane = row.k * lanes / 64;
+  plan.products = static_cast<std::uint8_t>(row.sparse ? row.k / 2 : row.k);
+  for (unsigned n = 0; n < plan.products; ++n) {
+    const unsigned k = row.sparse ? n / 2 * 4 : n;        // sparse: the first of its four
+    const Place a = place_of(k, row.k, per_lane, plan.a_halves);
+    const Place b = place_of(k, row.k, per_lane, plan.b_halves);
+    const unsigned a_element = row.sparse ? a.element / 2 + n % 2 : a.element;
+    plan.a_at[n] = static_cast<std::uint16_t>(a_element * 64 + a.slice * lanes);
+    plan.b_at[n] = static_cast<std::uint16_t>(b.element * 64 + b.slice * lanes);
+    if (row.sparse) plan.index_at[n] = {static_cast<std::uint8_t>(a.slice * lanes), static_cast<std::uint8_t>(2 * a_element)};
+  }
+}
+
+} // namespace
+
 MatrixPlan make_matrix_plan(const MatrixRow& row, Arch arch, MatrixType a, MatrixType b) noexcept {
   MatrixPlan plan;
   plan.row = row;
@@ -106,6 +137,7 @@ MatrixPlan make_matrix_plan(const MatrixRow& row, Arch arch, MatrixType a, Matri
   if ((plan.sum == MatrixSum::fused || plan.sum == MatrixSum::fused_f8) && (arch == Arch::gfx950 || row.sparse)) {
     plan.fidelity = Fidelity::assumed;
   }
+  place_products(plan);
   return plan;
 }
 
