@@ -57,8 +57,9 @@ bool default_op_sel(const Inst& inst, const ValuOp& op) {
 
 // Nothing but VGPRs, SGPRs and constants in, a VGPR or a mask out.
 bool is_plain(const Inst& inst, const ValuOp& op) {
-  if (inst.extra != isa::Extra::none || inst.mod.neg != 0 || inst.mod.abs != 0 || inst.mod.omod != 0 || inst.mod.clamp) return false;
-  if ((op.flags & (kKeepHigh | kReadsOldDst)) != 0 || !default_op_sel(inst, op)) return false;
+  if (inst.extra != isa::Extra::none || inst.mod.clamp || (op.flags & (kKeepHigh | kHighHalf | kReadsOldDst)) != 0) return false;
+  if ((op.flags & kOwnSigns) == 0 && (inst.mod.neg != 0 || inst.mod.abs != 0 || inst.mod.omod != 0)) return false;
+  if ((op.flags & kOwnSelect) == 0 && !default_op_sel(inst, op)) return false;
   for (unsigned n = 0; n < op.nsrc; ++n) {
     if (inst.src[n].kind != OperandKind::vgpr && (!is_scalar(inst.src[n]) || op.src_rows[n] > 2)) return false;
   }
@@ -80,16 +81,14 @@ bool bind_valu_tier(Inst& inst, Arch arch, unsigned tier) {
     inst.handler = op->special;
     return true;
   }
-  if (inst.op == isa::Op::v_bitop3_b32 || inst.op == isa::Op::v_bitop3_b16) { // the truth table sits in the modifier fields
-    inst.imm = static_cast<std::uint32_t>(inst.mod.omod << 6 | (inst.mod.abs & 7u) << 3 | (inst.mod.neg & 7u));
-    inst.mod.omod = inst.mod.abs = inst.mod.neg = 0;
-  }
-  if (inst.op == isa::Op::v_fma_mix_f32 || inst.op == isa::Op::v_fma_mixlo_f16 || inst.op == isa::Op::v_fma_mixhi_f16) {
-    // op_sel_hi chooses the format of a source, neg_hi is the absolute value: for the operation itself (valu_packed.tier.cpp)
-    isa::Modifiers& m = inst.mod;
+  const isa::Modifiers& m = inst.mod;
+  if ((op->flags & kOwnSelect) != 0) { // fma_mix: op_sel_hi chooses the format of a source, neg_hi is its absolute value
     inst.imm = static_cast<std::uint32_t>((m.op_sel & 7u) | (m.op_sel_hi & 7u) << 3 | (m.neg & 7u) << 6 | (m.abs & 7u) << 9);
-    m.op_sel = inst.op == isa::Op::v_fma_mixhi_f16 ? 8 : 0; // the half of the result
-    m.op_sel_hi = m.neg = m.abs = 0;
+  } else if ((op->flags & kOwnSigns) != 0) { // bitop3: the truth table
+    inst.imm = static_cast<std::uint32_t>(m.omod << 6 | (m.abs & 7u) << 3 | (m.neg & 7u));
+  }
+  if ((op->flags & kMaskIn) != 0 && inst.src[op->nsrc].kind == OperandKind::none) { // div_fmas: VCC without being encoded
+    inst.src[op->nsrc] = Operand{OperandKind::sgpr, 2, kVccLo, 0, 0};
   }
   if ((op->flags & kMaskOut) != 0) inst.aux = static_cast<std::uint8_t>(inst.sdst.index);
   unsigned registers = needed(inst.dst, op->dst_rows);

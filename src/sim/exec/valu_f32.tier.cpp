@@ -43,6 +43,33 @@ struct v_fract_f32 : FirstNan {
   }
 };
 
+// --- cube maps: face number, coordinates on the face, twice the major axis
+AQL_INLINE f32 magnitude(f32 v) { return as_f32(as_u32(v) & 0x7fffffffu); }
+AQL_INLINE f32 flip(f32 v) { return as_f32(as_u32(v) ^ 0x80000000u); }
+AQL_INLINE bool major_z(f32 x, f32 y, f32 z) { return magnitude(z) >= magnitude(x) && magnitude(z) >= magnitude(y); }
+AQL_INLINE bool major_y(f32 x, f32 y) { return magnitude(y) >= magnitude(x); }
+struct v_cubeid_f32 {
+  static f32 apply(f32 x, f32 y, f32 z) {
+    const f32 fz = z < 0.0f ? 5.0f : 4.0f, fy = y < 0.0f ? 3.0f : 2.0f, fx = x < 0.0f ? 1.0f : 0.0f;
+    return major_z(x, y, z) ? fz : major_y(x, y) ? fy : fx;
+  }
+};
+struct v_cubesc_f32 {
+  static f32 apply(f32 x, f32 y, f32 z) {
+    const f32 fz = z < 0.0f ? flip(x) : x, fx = x < 0.0f ? z : flip(z);
+    return major_z(x, y, z) ? fz : major_y(x, y) ? x : fx;
+  }
+};
+struct v_cubetc_f32 {
+  static f32 apply(f32 x, f32 y, f32 z) {
+    const f32 fy = y < 0.0f ? flip(z) : z;
+    return major_z(x, y, z) ? flip(y) : major_y(x, y) ? fy : flip(y);
+  }
+};
+struct v_cubema_f32 {
+  static f32 apply(f32 x, f32 y, f32 z) { return (major_z(x, y, z) ? z : major_y(x, y) ? y : x) * 2.0f; }
+};
+
 constexpr ValuOp kOps[] = {
   AQL_VALU_HOT(v_add_f32), AQL_VALU_HOT(v_sub_f32), AQL_VALU_HOT(v_subrev_f32), AQL_VALU_HOT(v_mul_f32),
   AQL_VALU_HOT(v_fma_f32), AQL_VALU_HOT_AS(v_fmac_f32, v_fma_f32, kReadsDst),
@@ -52,7 +79,9 @@ constexpr ValuOp kOps[] = {
   AQL_VALU(v_mul_legacy_f32), AQL_VALU_FLAGS(v_mad_legacy_f32, kFlushAlways),
   AQL_VALU_PK32(v_pk_fma_f32, v_fma_f32), AQL_VALU_PK32(v_pk_mul_f32, v_mul_f32), AQL_VALU_PK32(v_pk_add_f32, v_add_f32),
   AQL_VALU_HOT(v_min_f32), AQL_VALU_HOT(v_max_f32), AQL_VALU(v_min3_f32), AQL_VALU(v_max3_f32), AQL_VALU(v_med3_f32),
+  AQL_VALU(v_minimum3_f32), AQL_VALU(v_maximum3_f32),
   AQL_VALU(v_trunc_f32), AQL_VALU(v_ceil_f32), AQL_VALU(v_floor_f32), AQL_VALU(v_rndne_f32), AQL_VALU(v_fract_f32),
+  AQL_VALU(v_cubeid_f32), AQL_VALU(v_cubesc_f32), AQL_VALU(v_cubetc_f32), AQL_VALU(v_cubema_f32),
 };
 
 } // namespace

@@ -4,12 +4,14 @@
 // And the plain handler: no modifiers, any VGPR and scalar sources, for operations without a fused handler of their own.
 //
 // Registers outside the wave's allocation: as a source VGPR 0 is read instead, as a destination the write is dropped.
-// Assumed: DPP row_bcast lanes that no row feeds keep their own value.
+// Assumed: a DPP source lane that EXEC disables counts as out of range; lanes that DPP does not let be written give 0 in a mask
+// result.
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 #include <immintrin.h>
 
+#include "sim/exec/operand.hpp"
 #include "sim/exec/tier.hpp"
 #include "sim/exec/valu_dpp.hpp"
 #include "sim/exec/valu_ops.hpp"
@@ -46,21 +48,6 @@ const u32* vector_row(Wave& w, const Operand& o, unsigned rows) {
 u32* result_row(Wave& w, const Operand& o, unsigned rows) {
   if (o.kind == OperandKind::agpr) return o.index + rows <= w.agpr_count ? w.a(o.index).lane : nullptr;
   return o.index + rows <= w.vgpr_count ? w.v(o.index).lane : nullptr;
-}
-
-u64 special_source(const Wave& w, const Operand& o, unsigned rows) {
-  const DispatchContext* d = w.dispatch;
-  const auto base = [&](u64 v) { return rows == 2 ? v : v >> 32; };
-  switch (o.index) {
-  case 235: return d != nullptr ? base(d->shared_aperture) : 0;
-  case 236: return d != nullptr ? base(d->shared_aperture | 0xffffffffu) : 0;
-  case 237: return d != nullptr ? base(d->private_aperture) : 0;
-  case 238: return d != nullptr ? base(d->private_aperture | 0xffffffffu) : 0;
-  case 251: return w.vcc() == 0 ? 1 : 0;
-  case 252: return w.exec() == 0 ? 1 : 0;
-  case 253: return w.scc & 1u;
-  default: return 0;
-  }
 }
 
 void broadcast(u32* p, u64 v, unsigned rows) {
@@ -162,17 +149,16 @@ bool keeps_denormals(Mode mode, Ty ty, unsigned which) { // which: 1 sources, 2 
 }
 
 // Source n as the operation sees it: rows that stay valid while `own` lives, or the register itself if nothing changes it.
-const u32* source_rows(Wave& w, const Inst& in, const ValuOp& op, unsigned n, Rows& own, const isa::DppPattern* dpp) {
+const u32* source_rows(Wave& w, const Inst& in, const ValuOp& op, const isa::Modifiers& m, unsigned n, Rows& own, const isa::DppPattern* dpp) {
   const Operand& o = in.src[n];
   const Ty ty = op.src[n];
   const unsigned rows = op.src_rows[n];
-  const isa::Modifiers& m = in.mod;
   const u32* p = own.row;
   const bool tied = (op.flags & kReadsDst) != 0 && n + 1u == op.nsrc;
   switch (o.kind) {
   case OperandKind::vgpr:
   case OperandKind::agpr: p = vector_row(w, o, rows); break;
-  case OperandKind::special: broadcast(own.row, special_source(w, o, rows), rows); break;
+  case OperandKind::special: broadcast(own.row, read_special(w, o.index), rows); break;
   case OperandKind::none: broadcast(own.row, 0, rows); break;
   default: broadcast(own.row, scalar_source(w, o, rows), rows); break;
   }
@@ -291,20 +277,21 @@ void clamp_float(u32* p, Ty ty, bool nan_to_zero) {
   }
 }
 
-void finish_float(const Wave& w, const Inst& in, const ValuOp& op, u32* p) {
+void finish_float(const Wave& w, const isa::Modifiers& m, const ValuOp& op, u32* p) {
+  if ((op.flags & kRawFloat) != 0) return; // moves: neither omod nor clamp
   const bool is_float = op.dst == Ty::f16 || op.dst == Ty::f32 || op.dst == Ty::f64 || op.dst == Ty::pk32 || op.dst == Ty::pkf16;
   if (!is_float) return;
   const bool keep = keeps_denormals(w.mode, op.dst, 2);
-  if ((op.flags & kFlushAlways) != 0 || (!keep && (op.flags & (kRawFloat | kKeepResultDenorm)) == 0)) flush_denormals(p, op.dst);
-  if (in.mod.omod != 0 && !keep && !w.mode.ieee() && (op.flags & kNoOmod) == 0) {
+  if ((op.flags & kFlushAlways) != 0 || (!keep && (op.flags & kKeepResultDenorm) == 0)) flush_denormals(p, op.dst);
+  if (m.omod != 0 && !keep && !w.mode.ieee() && (op.flags & kNoOmod) == 0) {
     if (op.dst == Ty::f16) {
-      const unsigned omod = in.mod.omod;
+      const unsigned omod = m.omod;
       AQL_LANES p[i] = half_times(p[i], omod);
     } else {
-      output_multiply(p, op.dst, in.mod.omod);
+      output_multiply(p, op.dst, m.omod);
     }
   }
-  if (in.mod.clamp) clamp_float(p, op.dst, w.mode.dx10_clamp());
+  if (m.clamp) clamp_float(p, op.dst, w.mode.dx10_clamp());
 }
 
 // SDWA: the low bits of the result go to the selected field; the rest is zero, the field's sign, or the old register.
@@ -360,6 +347,11 @@ Next valu_general(Wave& w, const Inst& in) {
   u64 lanes_on = w.exec();
   if (is_dpp) lanes_on &= isa::dpp_write_lanes(in.dpp, *dpp, w.exec());
 
+  isa::Modifiers m = in.mod;
+  if ((op.flags & kOwnSigns) != 0) m.neg = m.abs = m.omod = 0;
+  if ((op.flags & kOwnSelect) != 0) m.op_sel = m.op_sel_hi = 0;
+  if ((op.flags & kHighHalf) != 0) m.op_sel = 8;
+
   Rows own[3];
   alignas(64) u32 out[kMaxValuRows * kLanes];
   LaneIo io;
@@ -367,16 +359,16 @@ Next valu_general(Wave& w, const Inst& in) {
   io.mode = w.mode;
   io.imm = in.imm;
   io.op_sel = in.mod.op_sel;
-  for (unsigned n = 0; n < op.nsrc; ++n) io.src[n] = source_rows(w, in, op, n, own[n], dpp);
+  for (unsigned n = 0; n < op.nsrc; ++n) io.src[n] = source_rows(w, in, op, m, n, own[n], dpp);
   if ((op.flags & kMaskIn) != 0) io.mask = mask_source(w, in.src[op.nsrc]);
 
   u32* const dst = op.dst_rows == 0 ? nullptr : result_row(w, in.dst, op.dst_rows);
   if ((op.flags & kReadsOldDst) != 0) copy_rows(out, dst != nullptr ? dst : kZeroRows, op.dst_rows);
-  run_rounded(op, in.mod.clamp && op.clamped != nullptr ? op.clamped : op.kernel, w, io);
+  run_rounded(op, m.clamp && op.clamped != nullptr ? op.clamped : op.kernel, w, io);
 
   if (dst != nullptr) {
-    finish_float(w, in, op, out);
-    if (op.dst == Ty::x16 || op.dst == Ty::f16) place_half(out, dst, (in.mod.op_sel & 8u) != 0, (op.flags & kKeepHigh) != 0);
+    finish_float(w, m, op, out);
+    if (op.dst == Ty::x16 || op.dst == Ty::f16) place_half(out, dst, (m.op_sel & 8u) != 0, (op.flags & kKeepHigh) != 0);
     if (in.extra == Extra::sdwa) place_sdwa(out, dst, in.sdwa.dst_sel, in.sdwa.dst_unused);
     for (unsigned r = 0; r < op.dst_rows; ++r) blend_row(dst + r * kLanes, out + r * kLanes, lanes_on);
   }

@@ -15,8 +15,9 @@ namespace aql::sim::AQL_TIER_NS {
 
 namespace {
 
-struct v_mov_b32 { static u32 apply(u32 a) { return a; } };
-struct v_mov_b64 { static u64 apply(u64 a) { return a; } };
+// Moves take neg and abs as floats do, and change nothing else.
+struct v_mov_b32 { static f32 apply(f32 a) { return a; } };
+struct v_mov_b64 { static f64 apply(f64 a) { return a; } };
 struct v_not_b32 { static u32 apply(u32 a) { return ~a; } };
 struct v_and_b32 { static u32 apply(u32 a, u32 b) { return a & b; } };
 struct v_or_b32 { static u32 apply(u32 a, u32 b) { return a | b; } };
@@ -36,8 +37,13 @@ struct v_ashrrev_i64 { static i64 apply(u32 n, i64 v) { return v >> (n & 63u); }
 struct v_lshl_add_u32 { static u32 apply(u32 a, u32 n, u32 c) { return (a << (n & 31u)) + c; } };
 struct v_add_lshl_u32 { static u32 apply(u32 a, u32 b, u32 n) { return (a + b) << (n & 31u); } };
 struct v_lshl_or_b32 { static u32 apply(u32 a, u32 n, u32 c) { return (a << (n & 31u)) | c; } };
-// The guide gives the shift three bits (0 to 4 are meant to be used).
-struct v_lshl_add_u64 { static u64 apply(u64 a, u32 n, u64 c) { return (a << (n & 7u)) + c; } };
+// Three bits of shift; counts above 4 shift by nothing.
+struct v_lshl_add_u64 {
+  static u64 apply(u64 a, u32 n, u64 c) {
+    const u32 by = n & 7u;
+    return (a << (by > 4 ? 0u : by)) + c;
+  }
+};
 
 // --- add and subtract
 AQL_INLINE i32 saturate(i64 v) { return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : static_cast<i32>(v); }
@@ -223,16 +229,16 @@ struct v_ffbh_i32 {
   }
 };
 // gfx950: the truth table stands in the instruction; bit (a << 2 | b << 1 | c) of it is the result.
-struct v_bitop3_b32 {
-  static u32 apply(u32 a, u32 b, u32 c, const Ctx& ctx) {
-    u32 r = 0;
-    for (u32 t = 0; t < 8; ++t) {
-      const u32 on = 0u - ((ctx.imm >> t) & 1u);
-      r |= on & (t & 4u ? a : ~a) & (t & 2u ? b : ~b) & (t & 1u ? c : ~c);
-    }
-    return r;
+AQL_INLINE u32 bitop3(u32 a, u32 b, u32 c, u32 table) {
+  u32 r = 0;
+  for (u32 t = 0; t < 8; ++t) {
+    const u32 on = 0u - ((table >> t) & 1u);
+    r |= on & (t & 4u ? a : ~a) & (t & 2u ? b : ~b) & (t & 1u ? c : ~c);
   }
-};
+  return r;
+}
+struct v_bitop3_b32 { static u32 apply(u32 a, u32 b, u32 c, const Ctx& ctx) { return bitop3(a, b, c, ctx.imm); } };
+struct v_bitop3_b16 { static u16 apply(u16 a, u16 b, u16 c, const Ctx& ctx) { return static_cast<u16>(bitop3(a, b, c, ctx.imm)); } };
 
 // --- bytes
 struct v_alignbit_b32 {
@@ -337,11 +343,29 @@ struct v_sat_pk_u8_i16 {
     return sat_u8(static_cast<i16>(a & 0xffffu)) | sat_u8(static_cast<i32>(a) >> 16) << 8;
   }
 };
+// gfx950: shift, saturate, pack into 16 bits.
+struct v_ashr_pk_u8_i32 {
+  static u16 apply(i32 a, i32 b, u32 n) { return static_cast<u16>(sat_u8(a >> (n & 31u)) | sat_u8(b >> (n & 31u)) << 8); }
+};
+AQL_INLINE u32 sat_i8(i32 v) { return static_cast<u32>(v < -128 ? -128 : v > 127 ? 127 : v) & 0xffu; }
+struct v_ashr_pk_i8_i32 {
+  static u16 apply(i32 a, i32 b, u32 n) { return static_cast<u16>(sat_i8(a >> (n & 31u)) | sat_i8(b >> (n & 31u)) << 8); }
+};
+
+// --- lanes below this one whose bit is set
+struct v_mbcnt_lo_u32_b32 {
+  static u32 apply(u32 mask, u32 c, LaneId lane) { return bit_count(mask & (lane.n < 32 ? (1u << (lane.n & 31u)) - 1u : ~0u)) + c; }
+};
+struct v_mbcnt_hi_u32_b32 {
+  static u32 apply(u32 mask, u32 c, LaneId lane) { return bit_count(mask & (lane.n >= 32 ? (1u << (lane.n & 31u)) - 1u : 0u)) + c; }
+};
+// gfx950: one step of a linear feedback shift register.
+struct v_prng_b32 { static u32 apply(u32 v) { return (v << 1) ^ (v >> 31 != 0 ? 197u : 0u); } };
 
 constexpr ValuOp kOps[] = {
-  AQL_VALU_HOT(v_mov_b32), AQL_VALU_HOT(v_and_b32), AQL_VALU_HOT(v_or_b32), AQL_VALU_HOT(v_xor_b32),
+  AQL_VALU_HOT_AS(v_mov_b32, v_mov_b32, kRawFloat), AQL_VALU_HOT(v_and_b32), AQL_VALU_HOT(v_or_b32), AQL_VALU_HOT(v_xor_b32),
   AQL_VALU_HOT(v_lshlrev_b32), AQL_VALU_HOT(v_lshrrev_b32), AQL_VALU_HOT(v_add_u32), AQL_VALU_HOT(v_sub_u32),
-  AQL_VALU_HOT(v_lshl_add_u32), AQL_VALU_HOT(v_mov_b64), AQL_VALU_HOT(v_lshl_add_u64),
+  AQL_VALU_HOT(v_lshl_add_u32), AQL_VALU_HOT_AS(v_mov_b64, v_mov_b64, kRawFloat), AQL_VALU_HOT(v_lshl_add_u64),
   AQL_VALU_HOT(v_add_co_u32), AQL_VALU_HOT(v_addc_co_u32), AQL_VALU_HOT(v_mul_lo_u32),
   AQL_VALU(v_not_b32), AQL_VALU(v_xnor_b32), AQL_VALU(v_or3_b32), AQL_VALU(v_and_or_b32), AQL_VALU(v_bfi_b32),
   AQL_VALU(v_ashrrev_i32), AQL_VALU(v_lshlrev_b64), AQL_VALU(v_lshrrev_b64), AQL_VALU(v_ashrrev_i64),
@@ -354,10 +378,12 @@ constexpr ValuOp kOps[] = {
   AQL_VALU(v_min_i32), AQL_VALU(v_max_i32), AQL_VALU(v_min_u32), AQL_VALU(v_max_u32), AQL_VALU(v_min3_i32),
   AQL_VALU(v_max3_i32), AQL_VALU(v_min3_u32), AQL_VALU(v_max3_u32), AQL_VALU(v_med3_i32), AQL_VALU(v_med3_u32),
   AQL_VALU(v_bfe_u32), AQL_VALU(v_bfe_i32), AQL_VALU(v_bfm_b32), AQL_VALU(v_bfrev_b32), AQL_VALU(v_bcnt_u32_b32),
-  AQL_VALU(v_ffbh_u32), AQL_VALU(v_ffbl_b32), AQL_VALU(v_ffbh_i32), AQL_VALU(v_bitop3_b32),
+  AQL_VALU(v_ffbh_u32), AQL_VALU(v_ffbl_b32), AQL_VALU(v_ffbh_i32), AQL_VALU_FLAGS(v_bitop3_b32, kOwnSigns),
   AQL_VALU(v_alignbit_b32), AQL_VALU(v_alignbyte_b32), AQL_VALU(v_perm_b32), AQL_VALU(v_lerp_u8),
   AQL_VALU(v_sad_u8), AQL_VALU(v_sad_hi_u8), AQL_VALU(v_sad_u16), AQL_VALU(v_sad_u32), AQL_VALU(v_msad_u8),
   AQL_VALU(v_qsad_pk_u16_u8), AQL_VALU(v_mqsad_pk_u16_u8), AQL_VALU(v_mqsad_u32_u8), AQL_VALU(v_sat_pk_u8_i16),
+  AQL_VALU_FLAGS(v_ashr_pk_u8_i32, kKeepHigh), AQL_VALU_FLAGS(v_ashr_pk_i8_i32, kKeepHigh), AQL_VALU_FLAGS(v_bitop3_b16, kKeepHigh | kOwnSigns),
+  AQL_VALU(v_mbcnt_lo_u32_b32), AQL_VALU(v_mbcnt_hi_u32_b32), AQL_VALU(v_prng_b32),
 };
 
 } // namespace

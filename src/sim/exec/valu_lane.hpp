@@ -25,6 +25,7 @@ using f64 = double;
 struct Half { u16 bits; };                       // f16 or bf16, raw
 template <unsigned N> struct Words { u32 w[N]; };
 struct Bit { bool set; };                        // this lane's bit of the mask operand
+struct LaneId { u32 n; };
 template <class T> struct WithBit { T value; bool bit; };
 using Ctx = LaneIo;                              // MODE, op_sel, imm
 struct FirstNan {};                              // tag, see valu_ops.hpp
@@ -187,7 +188,7 @@ template <class T> inline constexpr bool kIsBit = false;
 template <> inline constexpr bool kIsBit<Bit> = true;
 template <class T> inline constexpr bool kIsCtx = false;
 template <> inline constexpr bool kIsCtx<const Ctx&> = true;
-template <class T> inline constexpr bool kIsSource = !kIsBit<T> && !kIsCtx<T>;
+template <class T> inline constexpr bool kIsSource = !kIsBit<T> && !kIsCtx<T> && !__is_same(T, LaneId);
 
 template <class T> struct Result { using Value = T; static constexpr bool has_bit = false; static constexpr bool only_bit = false; };
 template <> struct Result<bool> { using Value = u32; static constexpr bool has_bit = true; static constexpr bool only_bit = true; };
@@ -223,6 +224,9 @@ AQL_INLINE A argument(const LaneIo& io, const Sources& src, const u32* bit, unsi
   } else if constexpr (kIsCtx<A>) {
     (void)src; (void)bit; (void)i;
     return io;
+  } else if constexpr (__is_same(A, LaneId)) {
+    (void)io; (void)src; (void)bit;
+    return LaneId{i};
   } else if constexpr ((S >> I & 1u) != 0) {
     (void)io; (void)bit; (void)i;
     return from_scalar<A>(src.scalar[I]);

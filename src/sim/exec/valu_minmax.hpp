@@ -26,6 +26,15 @@ template <class T> AQL_INLINE T float_med3(T a, T b, T c, bool ieee) {
   return a != a || b != b || c != c ? min3 : med;
 }
 
+// IEEE 754-2019 minimum and maximum: any NaN wins, signalling ones first, always quieted.
+template <class T> AQL_INLINE T propagated_nan(T a, T b, T number) {
+  return is_signalling(a) ? quiet(a) : is_signalling(b) ? quiet(b) : a != a ? a : b != b ? b : number;
+}
+template <class T> AQL_INLINE T float_minimum(T a, T b) { return propagated_nan(a, b, a < b || (a == b && sign_of(a)) ? a : b); }
+template <class T> AQL_INLINE T float_maximum(T a, T b) { return propagated_nan(a, b, a > b || (a == b && !sign_of(a)) ? a : b); }
+struct v_minimum3_f32 { static f32 apply(f32 a, f32 b, f32 c) { return float_minimum(float_minimum(a, b), c); } };
+struct v_maximum3_f32 { static f32 apply(f32 a, f32 b, f32 c) { return float_maximum(float_maximum(a, b), c); } };
+
 struct v_min_f32 { static f32 apply(f32 a, f32 b, const Ctx& x) { return float_min(a, b, x.mode.ieee()); } };
 struct v_max_f32 { static f32 apply(f32 a, f32 b, const Ctx& x) { return float_max(a, b, x.mode.ieee()); } };
 struct v_min3_f32 {

@@ -11,7 +11,7 @@
 //     The C++ types say all about the operands: u32 i32 u64 i64 u16 i16 f32 f64, Half (raw f16 or bf16 bits),
 //     Words<N> (N registers), PkF32 (two f32).
 //     Extra parameters, in any place after the sources: `Bit` = this lane's bit of the mask operand (carry-in, select);
-//     `const Ctx&` = MODE, op_sel, immediate. Result: a type as above; `bool` = a mask result (VOPC);
+//     `const Ctx&` = MODE, op_sel, immediate; `LaneId` = the lane's number. Result: a type as above; `bool` = a mask result (VOPC);
 //     `WithBit<T>` = a vector result and a mask result (carry-out).
 //     Floating-point operations see sources already flushed, negated...; they return the plain rounded result under the
 //     host's rounding mode, which the handler has set to the MODE field of the result's class. Derive from FirstNan if the
@@ -78,6 +78,9 @@ enum ValuFlags : std::uint32_t {
   kKeepResultDenorm = 1u << 10,// result is not flushed
   kReadsOldDst = 1u << 11, // LaneIo::dst holds the old destination on entry (partial writes: byte or half inserts)
   kArgIsMode = 1u << 12,   // set by the templates: reads MODE or other context
+  kOwnSigns = 1u << 13,    // the neg, abs and omod fields mean something else; bind_valu packs them into imm
+  kOwnSelect = 1u << 14,   // so do op_sel and op_sel_hi; implies kOwnSigns
+  kHighHalf = 1u << 15,    // the 16-bit result goes to the high half (mixhi)
 };
 
 struct ValuOp {

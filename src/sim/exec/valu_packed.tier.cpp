@@ -103,8 +103,8 @@ void lanes_mix_half(LaneIo& io) {
   lanes_half<MixHalf>(io);
   _mm_setcsr(saved);
 }
-consteval ValuOp make_mix_half(isa::Op code) {
-  ValuOp op = make_half<MixHalf>(code, kKeepHigh);
+consteval ValuOp make_mix_half(isa::Op code, u32 half) {
+  ValuOp op = make_half<MixHalf>(code, kKeepHigh | kOwnSigns | kOwnSelect | half);
   op.kernel = &lanes_mix_half;
   return op;
 }
@@ -119,7 +119,8 @@ constexpr ValuOp kOps[] = {
   AQL_VALU_PK(v_pk_mad_i16, MadI16), AQL_VALU_PK(v_pk_lshlrev_b16, LshlrevB16), AQL_VALU_PK(v_pk_lshrrev_b16, LshrrevB16),
   AQL_VALU_PK(v_pk_ashrrev_i16, AshrrevI16), AQL_VALU_PK(v_pk_min_u16, MinU16), AQL_VALU_PK(v_pk_max_u16, MaxU16),
   AQL_VALU_PK(v_pk_min_i16, MinI16), AQL_VALU_PK(v_pk_max_i16, MaxI16),
-  AQL_VALU(v_pk_mov_b32), AQL_VALU(v_fma_mix_f32), make_mix_half(isa::Op::v_fma_mixlo_f16), make_mix_half(isa::Op::v_fma_mixhi_f16),
+  AQL_VALU(v_pk_mov_b32), AQL_VALU_FLAGS(v_fma_mix_f32, kOwnSigns | kOwnSelect),
+  make_mix_half(isa::Op::v_fma_mixlo_f16, 0), make_mix_half(isa::Op::v_fma_mixhi_f16, kHighHalf),
 };
 
 } // namespace
