@@ -115,13 +115,16 @@ public:
     if (notify_ != nullptr) notify_(notify_arg_);
   }
 
-  // True if nothing unpublished is in front of `first`: until the owner of `first` commits, only it can move the write index.
-  [[nodiscard]] bool is_head(std::uint64_t first) const noexcept { return published_.load(std::memory_order_acquire) == first; }
+  // True if nothing unpublished is in front of `first`: until the owner of `first` commits, only it can move the write index, and
+  // it sees everything that the owners before it did. Never true in fused mode, where packets are not handed on in order.
+  [[nodiscard]] bool is_head(std::uint64_t first) const noexcept { return published_.load(std::memory_order_acquire) == first && !fused_; }
 
   // From now on reservations fail. Those made before can still be committed.
   void close() noexcept { closed_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
 
+  // Everything below is published, and rung for (ordered mode).
+  [[nodiscard]] std::uint64_t published() const noexcept { return fused_ ? write_index() : published_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t reserved() const noexcept { return std::atomic_ref<std::uint64_t>{*counter_}.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t write_index() const noexcept { return std::atomic_ref<std::uint64_t>{*write_index_}.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t read_index() const noexcept { return std::atomic_ref<std::uint64_t>{*read_index_}.load(std::memory_order_acquire); }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <aql/error.hpp>
 #include <aql/export.hpp>
@@ -48,7 +49,7 @@ struct Timestamps {
 class AQL_API SignalRef {
 public:
   SignalRef() noexcept = default;
-  SignalRef(const detail::SignalView& view, detail::Driver* driver) noexcept : view_(view), driver_(driver) {}
+  SignalRef(const detail::SignalView& view, detail::Driver* driver) noexcept;
 
   [[nodiscard]] bool valid() const noexcept { return view_.object != nullptr; }
   [[nodiscard]] std::uint64_t handle() const noexcept { return view_.handle; }
@@ -93,7 +94,8 @@ public:
   std::int64_t cas_acq_rel(std::int64_t expected, std::int64_t desired) const noexcept { return cas(expected, desired, std::memory_order_acq_rel); }
 
   // Waits until the condition holds or the deadline passes. Returns the value it saw last (acquired): test it again with holds()
-  // to know which. Wait::blocked spins briefly and then sleeps; Wait::busy never sleeps.
+  // to know which. Wait::blocked spins briefly and then sleeps; Wait::busy never sleeps. In a forked child it returns at once:
+  // nothing there will change the signal.
   std::int64_t wait(Condition condition, std::int64_t reference, Deadline deadline = Deadline::never(), Wait how = Wait::blocked) const noexcept;
   // The same, and ends also when `queue` fails or is closed: see queue.status().
   std::int64_t wait(Condition condition, std::int64_t reference, Deadline deadline, Wait how, const Queue& queue) const noexcept;
@@ -106,6 +108,7 @@ public:
 
   [[nodiscard]] const detail::SignalView& view() const noexcept { return view_; }
   [[nodiscard]] detail::Driver* driver() const noexcept { return driver_; }
+  [[nodiscard]] std::uint32_t fork_generation() const noexcept { return forks_; }
 
 protected:
   [[nodiscard]] std::atomic_ref<std::int64_t> value() const noexcept { return std::atomic_ref<std::int64_t>{view_.object->value}; }
@@ -117,8 +120,15 @@ protected:
     return expected;
   }
 
+  void swap(SignalRef& other) noexcept {
+    std::swap(view_, other.view_);
+    std::swap(driver_, other.driver_);
+    std::swap(forks_, other.forks_);
+  }
+
   detail::SignalView view_{};
   detail::Driver* driver_ = nullptr;
+  std::uint32_t forks_ = 0; // fork generation of the maker
 };
 
 // A signal of its own. Keeps its device alive.
@@ -136,13 +146,10 @@ public:
 
 private:
   void swap(Signal& other) noexcept {
-    std::swap(view_, other.view_);
-    std::swap(driver_, other.driver_);
+    SignalRef::swap(other);
     std::swap(owner_, other.owner_);
-    std::swap(forks_, other.forks_);
   }
   std::shared_ptr<detail::Driver> owner_;
-  std::uint32_t forks_ = 0; // fork generation of the maker
 };
 
 // One signal to wait for among several.
@@ -175,8 +182,7 @@ private:
   friend class SignalPool;
   friend class detail::SignalPoolCore;
   void swap(PooledSignal& other) noexcept {
-    std::swap(view_, other.view_);
-    std::swap(driver_, other.driver_);
+    SignalRef::swap(other);
     std::swap(pool_, other.pool_);
     std::swap(entry_, other.entry_);
   }

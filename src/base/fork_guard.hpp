@@ -17,6 +17,7 @@ class ForkGuard {
 public:
   ForkGuard() noexcept : generation_(fork_generation()) {}
   [[nodiscard]] bool forked() const noexcept { return generation_ != fork_generation(); }
+  [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
   [[nodiscard]] Result<void> check(std::string_view where) const;
 
 private:

@@ -88,6 +88,7 @@ public:
 
   // Queues.
   virtual Result<QueueView> create_queue(const QueueRequest& request) = 0;
+  // Stops what still runs. When it returns, no on_fault or agent_function of the queue runs or will run.
   virtual Result<void> destroy_queue(std::uint64_t id) = 0;
   virtual Result<void> inactivate_queue(std::uint64_t id) = 0;
 

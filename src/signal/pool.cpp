@@ -78,8 +78,7 @@ Result<PooledSignal> SignalPoolCore::acquire(std::int64_t initial) {
   e.generation.fetch_add(1, std::memory_order_release);
   in_use_.fetch_add(1, std::memory_order_relaxed);
   PooledSignal signal;
-  signal.view_ = e.view;
-  signal.driver_ = driver_.get();
+  static_cast<SignalRef&>(signal) = SignalRef{e.view, driver_.get()};
   signal.pool_ = shared_from_this();
   signal.entry_ = *entry;
   signal.rearm(initial);

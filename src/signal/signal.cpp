@@ -11,9 +11,12 @@
 
 namespace aql {
 
+SignalRef::SignalRef(const detail::SignalView& view, detail::Driver* driver) noexcept
+    : view_(view), driver_(driver), forks_(detail::fork_generation()) {}
+
 std::int64_t SignalRef::wait(Condition condition, std::int64_t reference, Deadline deadline, Wait how) const noexcept {
   std::int64_t seen = 0;
-  detail::wait_until(*driver_, view_, deadline, how, nullptr, [&] {
+  detail::wait_until(*driver_, view_, deadline, how, nullptr, forks_, [&] {
     seen = load_acquire(); // D
     return holds(condition, seen, reference);
   });
@@ -40,10 +43,8 @@ Result<Signal> Signal::create(std::shared_ptr<detail::Driver> driver, std::int64
   auto view = driver->create_signal(initial);
   if (!view) return std::unexpected(std::move(view).error());
   Signal signal;
-  signal.view_ = *view;
-  signal.driver_ = driver.get();
+  static_cast<SignalRef&>(signal) = SignalRef{*view, driver.get()};
   signal.owner_ = std::move(driver);
-  signal.forks_ = detail::fork_generation();
   return signal;
 }
 
@@ -69,11 +70,11 @@ bool wait_for_list(std::span<const WaitFor> list, Deadline deadline, Wait how, L
     for (;;) {
       const Deadline slice = Deadline::in(std::chrono::milliseconds{1});
       const bool last = !deadline.infinite && deadline.at <= slice.at;
-      if (detail::wait_until(*first.signal.driver(), first.signal.view(), last ? deadline : slice, how, nullptr, look)) return true;
+      if (detail::wait_until(*first.signal.driver(), first.signal.view(), last ? deadline : slice, how, nullptr, first.signal.fork_generation(), look)) return true;
       if (last) return false;
     }
   }
-  return detail::wait_until(*first.signal.driver(), first.signal.view(), deadline, how, nullptr, look);
+  return detail::wait_until(*first.signal.driver(), first.signal.view(), deadline, how, nullptr, first.signal.fork_generation(), look);
 }
 
 } // namespace

@@ -22,12 +22,12 @@ inline void cpu_pause() noexcept {
 }
 
 // Runs `look` until it returns true, the deadline passes, `stop` becomes true or this process turns out to be a fork of the one
-// that waits. `stop` may be null. True if `look` did; it is called at least once, and once more after the deadline.
+// in which `forks` was the fork generation. `stop` may be null. True if `look` did; it is called at least once, and once more after the deadline.
 // `wake` is any signal of `driver`: sleeping happens on it.
 template <class Look>
-bool wait_until(Driver& driver, const SignalView& wake, Deadline deadline, Wait how, const std::atomic<bool>* stop, Look&& look) noexcept {
+bool wait_until(Driver& driver, const SignalView& wake, Deadline deadline, Wait how, const std::atomic<bool>* stop, std::uint32_t forks,
+                Look&& look) noexcept {
   constexpr unsigned kSpins = 512; // some microseconds: longer than a short kernel on hardware takes, shorter than a sleep costs
-  const std::uint32_t forks = fork_generation();
   const auto stopped = [&] { return (stop != nullptr && stop->load(std::memory_order_acquire)) || forks != fork_generation(); };
   for (unsigned i = 0; how == Wait::busy || i < kSpins; ++i) {
     if (look()) return true;

@@ -67,6 +67,7 @@ public:
     if (on_fault_) on_fault_(detail::QueueFaultInfo{code, hsa_status(code), index, std::move(detail)});
   }
   void start() {
+    if (thread_.joinable()) return;
     thread_ = std::jthread{[this](const std::stop_token& token) {
       while (!token.stop_requested())
         if (run() == 0) std::this_thread::yield();
