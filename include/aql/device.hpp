@@ -51,9 +51,9 @@ struct SimOptions {
 
 // Which device to open.
 struct Select {
-  std::string selector;   // "sim:gfx942", "sim:MI210", "rocr:0", "kfd:0"; empty: AQL_DEVICE, else the first that fits
-  std::string target;     // when the selector is empty: a device whose ISA runs this target ("gfx942"), else sim of that target
-  SimOptions sim;         // used when this call creates the software GPU; later opens of the same selector share it
+  std::string selector{}; // "sim:gfx942", "sim:MI210", "rocr:0", "kfd:0"; empty: AQL_DEVICE, else the first that fits
+  std::string target{};   // when the selector is empty: a device whose ISA runs this target ("gfx942"), else sim of that target
+  SimOptions sim{};       // used when this call creates the software GPU; later opens of the same selector share it
   bool exclusive = false; // sim only: a device of its own, not shared with other opens
 };
 
