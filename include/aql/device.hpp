@@ -13,6 +13,7 @@
 
 #include <aql/device_info.hpp>
 #include <aql/error.hpp>
+#include <aql/export.hpp>
 #include <aql/types.hpp>
 
 namespace aql {
@@ -37,7 +38,7 @@ struct DeviceList {
 };
 
 // Looks at all drivers. Hardware drivers are looked at only if /dev/kfd opens; the software GPU is always there.
-[[nodiscard]] DeviceList devices();
+[[nodiscard]] AQL_API DeviceList devices();
 
 // Software-GPU settings that a program may choose; each has an environment variable that overrides it (docs/environment.md).
 struct SimOptions {
@@ -57,6 +58,8 @@ struct Select {
   bool exclusive = false; // sim only: a device of its own, not shared with other opens
 };
 
+enum class PinAccess : std::uint8_t { read_write, read_only };
+
 // What an address belongs to.
 struct PointerInfo {
   std::uint64_t base = 0;   // device address of the allocation
@@ -67,7 +70,7 @@ struct PointerInfo {
   std::string label;
 };
 
-class Device {
+class AQL_API Device {
 public:
   // Errors: invalid_argument (unknown selector: the message lists what there is), unsupported, device_lost.
   [[nodiscard]] static Result<Device> open(std::string_view selector = {});
@@ -78,9 +81,9 @@ public:
   // Allocates `size_bytes` (> 0) from a pool; at least 256-byte aligned. `label` appears in fault reports.
   // Errors: invalid_argument (0 bytes), out_of_resources.
   [[nodiscard]] Result<Buffer> allocate(PoolKind kind, std::size_t size_bytes, std::string_view label = {}) const;
-  // Makes a range of host memory visible to this device until the Buffer goes. Errors: invalid_argument (null, empty,
-  // overlaps a pinned range).
-  [[nodiscard]] Result<Buffer> pin(void* host, std::size_t size_bytes, std::string_view label = {}) const;
+  // Makes a range of host memory visible to this device until the Buffer goes; read_only: stores and atomics to it fault.
+  // Errors: invalid_argument (null, empty, overlaps a pinned range).
+  [[nodiscard]] Result<Buffer> pin(void* host, std::size_t size_bytes, std::string_view label = {}, PinAccess access = PinAccess::read_write) const;
 
   // Copies between any two of: host memory, buffers of this device. Complete on return. Ranges may not overlap. Errors:
   // invalid_argument naming the range that leaves its allocation, was freed, or is no host memory.

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <aql/export.hpp>
+
 namespace aql {
 
 // What went wrong. The comment names the HSA status with the same meaning (hsa.h, hsa_ext_amd.h), if there is one.
@@ -39,10 +41,10 @@ enum class Errc : std::uint32_t {
 };
 
 // Short lower-case name: "memory_fault".
-[[nodiscard]] std::string_view to_string(Errc code) noexcept;
+[[nodiscard]] AQL_API std::string_view to_string(Errc code) noexcept;
 
 // The hsa_status_t value with the same meaning (0x1000 HSA_STATUS_ERROR if there is none).
-[[nodiscard]] std::uint32_t hsa_status(Errc code) noexcept;
+[[nodiscard]] AQL_API std::uint32_t hsa_status(Errc code) noexcept;
 
 struct Error {
   Errc code = Errc::ok;
@@ -51,7 +53,7 @@ struct Error {
   std::string_view where{}; // static string: the function that refused
 
   // "memory_fault: <detail> [where]" on one or more lines.
-  [[nodiscard]] std::string message() const;
+  [[nodiscard]] AQL_API std::string message() const;
 };
 
 template <class T>

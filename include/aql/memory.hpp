@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string_view>
 
 #include <aql/device.hpp>
 #include <aql/error.hpp>
+#include <aql/export.hpp>
 #include <aql/types.hpp>
 
 namespace aql {
@@ -20,7 +22,7 @@ namespace detail {
 struct BufferRecord;
 }
 
-class Buffer {
+class AQL_API Buffer {
 public:
   Buffer() noexcept;
   Buffer(Buffer&&) noexcept;
@@ -49,13 +51,16 @@ public:
   // Copies from / to host memory, at a byte offset. Errors: invalid_argument (range outside), invalid buffer.
   Result<void> write(const void* src, std::size_t size_bytes, std::size_t offset = 0) const;
   Result<void> read(void* dst, std::size_t size_bytes, std::size_t offset = 0) const;
-  template <class T>
-  Result<void> write(std::span<const T> src, std::size_t offset = 0) const {
-    return write(src.data(), src.size_bytes(), offset);
+  // Whole contiguous ranges: arrays, vectors, spans of trivially copyable elements.
+  template <std::ranges::contiguous_range Range>
+  Result<void> write(const Range& src, std::size_t offset = 0) const {
+    const auto bytes = std::as_bytes(std::span{src});
+    return write(bytes.data(), bytes.size(), offset);
   }
-  template <class T>
-  Result<void> read(std::span<T> dst, std::size_t offset = 0) const {
-    return read(dst.data(), dst.size_bytes(), offset);
+  template <std::ranges::contiguous_range Range>
+  Result<void> read(Range&& dst, std::size_t offset = 0) const {
+    const auto bytes = std::as_writable_bytes(std::span{dst});
+    return read(bytes.data(), bytes.size(), offset);
   }
   // Sets every byte.
   Result<void> fill(std::byte value) const;
@@ -71,7 +76,7 @@ private:
 
 // Pointer-style allocation for callers that keep addresses, not owners. free() refuses what allocate_raw did not return:
 // "freed before", "points 16 bytes into ...", "not an allocation of this device".
-[[nodiscard]] Result<std::uint64_t> allocate_raw(const Device& device, PoolKind kind, std::size_t size_bytes, std::string_view label = {});
-Result<void> free_raw(const Device& device, std::uint64_t address);
+[[nodiscard]] AQL_API Result<std::uint64_t> allocate_raw(const Device& device, PoolKind kind, std::size_t size_bytes, std::string_view label = {});
+AQL_API Result<void> free_raw(const Device& device, std::uint64_t address);
 
 } // namespace aql

@@ -11,10 +11,14 @@
 
 namespace aql::detail {
 
+class LoadedCode; // src/kernel: names of loaded code
+
 struct DeviceState {
   std::shared_ptr<Driver> driver;
   MemoryRegistry memory;
   ForkGuard fork;
+  std::mutex code_mutex;
+  std::shared_ptr<LoadedCode> code; // made by the first module
 
   DeviceState() = default;
   DeviceState(const DeviceState&) = delete;

@@ -44,13 +44,13 @@ Result<Buffer> Device::allocate(PoolKind kind, std::size_t size_bytes, std::stri
   return Buffer{std::make_unique<detail::BufferRecord>(detail::BufferRecord{state_, *allocation, std::string{label}, false})};
 }
 
-Result<Buffer> Device::pin(void* host, std::size_t size_bytes, std::string_view label) const {
+Result<Buffer> Device::pin(void* host, std::size_t size_bytes, std::string_view label, PinAccess access) const {
   if (auto alive = state_->fork.check("pin"); !alive) return std::unexpected(alive.error());
   if (host == nullptr || size_bytes == 0) {
     return std::unexpected(
         Error{Errc::invalid_argument, 0, fmt::format("asked to pin {} bytes at {}; give a non-empty host range", size_bytes, host), "pin"});
   }
-  auto allocation = state_->driver->pin(host, size_bytes, true);
+  auto allocation = state_->driver->pin(host, size_bytes, access == PinAccess::read_write);
   if (!allocation) return std::unexpected(allocation.error());
   state_->memory.add({*allocation, std::string{label}, true});
   return Buffer{std::make_unique<detail::BufferRecord>(detail::BufferRecord{state_, *allocation, std::string{label}, true})};

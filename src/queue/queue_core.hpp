@@ -15,6 +15,8 @@
 
 namespace aql::detail {
 
+class KernargRing;
+
 class QueueCore : public QueueHot, public std::enable_shared_from_this<QueueCore> {
 public:
   // Made in two steps: the driver's callback needs the object before the ring exists. `slot` holds what the callback finds.
@@ -48,6 +50,9 @@ public:
   QueueView view;
   ForkGuard fork;
   std::atomic<bool> failed{false};
+  // Kernarg memory of launches, made by the first one (src/kernel).
+  std::mutex kernargs_mutex;
+  std::shared_ptr<KernargRing> kernargs;
   std::atomic<std::uint64_t> idle_at; // everything below this index has completed
 
 private:

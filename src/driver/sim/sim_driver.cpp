@@ -24,6 +24,7 @@ namespace aql::detail {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kKernargBlock = 256; // what a kernarg segment is rounded up to: the widest scalar load is 64 bytes
 constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 sim::MemoryKind memory_kind(PoolKind kind) {
@@ -120,7 +121,9 @@ public:
     const auto address = reinterpret_cast<std::uint64_t>(pages->base);
     std::uint8_t permissions = sim::kRead | sim::kWrite;
     if (kind == PoolKind::executable) permissions |= sim::kExecute;
-    auto mapped = gpu_->memory().map({.address = address, .size = size_bytes, .host = pages->base, .permissions = permissions, .kind = memory_kind(kind), .label = std::string{label}});
+    // Compilers widen scalar loads of arguments past the end of the segment: kernarg memory is whole blocks, as on hardware.
+    const auto accessible = kind == PoolKind::kernarg ? round_up(size_bytes, kKernargBlock) : size_bytes;
+    auto mapped = gpu_->memory().map({.address = address, .size = accessible, .host = pages->base, .permissions = permissions, .kind = memory_kind(kind), .label = std::string{label}});
     if (!mapped) {
       munmap(pages->base, pages->size_bytes);
       return std::unexpected(mapped.error());
@@ -430,6 +433,11 @@ Result<std::shared_ptr<Driver>> open_sim(std::string_view text, const SimOptions
   auto gpu = sim::Gpu::create(*profile, gpu_options(options));
   if (!gpu) return std::unexpected(gpu.error());
   return std::make_shared<SimDriver>(info_of(*profile), std::move(*gpu));
+}
+
+sim::Gpu* sim_gpu(Driver& driver) noexcept {
+  auto* sim = dynamic_cast<SimDriver*>(&driver);
+  return sim == nullptr ? nullptr : &sim->gpu();
 }
 
 std::vector<DeviceInfo> list_sim() {

@@ -1,0 +1,1 @@
+__attribute__((amdgpu_kernel, visibility("protected"))) void nothing(void) {}
