@@ -4,8 +4,10 @@
 struct launch_view {
   unsigned block_count[3];
   unsigned short group_size[3], remainder[3], grid_dims;
-  unsigned dynamic_lds;
   unsigned long global_offset[3];
+};
+
+struct services_view {
   unsigned long printf_buffer, hostcall, multigrid, heap;
 };
 
@@ -25,11 +27,30 @@ KERNEL show_hidden(GLOBAL struct launch_view *out) {
     out->global_offset[i] = U64(40 + 8 * i);
   }
   out->grid_dims = U16(64);
+}
+
+// Reads the pointers to host services. Optimised, its metadata asks for them; without optimisation everything is listed anyway.
+KERNEL show_services(GLOBAL struct services_view *out) {
+  const __attribute__((address_space(4))) char *p = __builtin_amdgcn_implicitarg_ptr();
   out->printf_buffer = U64(72);
   out->hostcall = U64(80);
   out->multigrid = U64(88);
   out->heap = U64(96);
-  out->dynamic_lds = U32(120);
+}
+
+// LDS behind the kernel's own: the size is in the hidden argument, and all of it can be used.
+extern LDS unsigned dynamic_memory[];
+KERNEL use_dynamic_lds(GLOBAL unsigned *out) {
+  const __attribute__((address_space(4))) char *p = __builtin_amdgcn_implicitarg_ptr();
+  const unsigned words = U32(120) / 4;
+  for (unsigned i = local_id(); i < words; i += 64) dynamic_memory[i] = i * 3;
+  group_barrier();
+  unsigned sum = 0;
+  for (unsigned i = 0; i < words; ++i) sum += dynamic_memory[i];
+  if (local_id() == 0) {
+    out[0] = words * 4;
+    out[1] = sum;
+  }
 }
 
 // Every work-item records its place: id x, y, z of item and group, and the size of its own group as the hardware says.

@@ -20,8 +20,10 @@ std::string level() { return GENERATE(as<std::string>{}, "_O0", "_O2", "_O3"); }
 struct LaunchView {
   std::uint32_t block_count[3];
   std::uint16_t group_size[3], remainder[3], grid_dims;
-  std::uint32_t dynamic_lds;
   std::uint64_t global_offset[3];
+};
+
+struct ServicesView {
   std::uint64_t printf_buffer, hostcall, multigrid, heap;
 };
 
@@ -134,15 +136,43 @@ TEST_CASE("hidden arguments: two dimensions") {
   CHECK(v.block_count[1] == 2);
 }
 
+TEST_CASE("hidden arguments: dynamic LDS is told to the kernel, and all of it works") {
+  const auto device = open_sim(target());
+  const auto module = load(device, GENERATE(as<std::string>{}, "hidden_v5", "hidden_v6", "hidden_O0"));
+  const auto out = buffer_of(device, 8);
+  auto queue = queue_on(device);
+  const std::uint32_t words = device.info().lds_bytes / 4;
+  check(run(queue, arguments(kernel_of(module, "use_dynamic_lds"), out), {.grid = {64}, .group = {64}, .dynamic_lds = words * 4}));
+  CHECK(out.as<std::uint32_t>()[0] == words * 4);
+  CHECK(out.as<std::uint32_t>()[1] == words * (words - 1) / 2 * 3);
+}
+
 TEST_CASE("hidden arguments: pointers to services that aql does not have are null") {
-  const auto v = view_launch(open_sim(target()), "hidden_O0", {64, 1, 1}, {64, 1, 1}, 0);
+  const auto device = open_sim(target());
+  const auto module = load(device, "hidden_O0");
+  const auto out = buffer_of(device, sizeof(ServicesView));
+  REQUIRE(out.fill(std::byte{0xa5}));
+  auto queue = queue_on(device);
+  check(run(queue, arguments(kernel_of(module, "show_services"), out), {.grid = {64}, .group = {64}}));
+  const auto& v = out.as<ServicesView>()[0];
   CHECK(v.printf_buffer == 0);
   CHECK(v.hostcall == 0);
   CHECK(v.multigrid == 0);
   CHECK(v.heap == 0);
 }
 
-TEST_CASE("ids: every work-item sees its place and the size of its own group, V4 to V6") {
+TEST_CASE("hidden arguments: a kernel that asks for a host service by name is refused with the reason") {
+  const auto device = open_sim(target());
+  const auto module = load(device, "hidden_v5");
+  const auto out = buffer_of(device, sizeof(ServicesView));
+  auto queue = queue_on(device);
+  const auto refused = launch(queue, arguments(kernel_of(module, "show_services"), out), {.grid = {64}, .group = {64}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::unsupported);
+  CHECK_THAT(refused.error().detail, Contains("show_services") && Contains("hostcall"));
+}
+
+TEST_CASE("ids: every work-item sees its place and the size of a full group, V4 to V6") {
   const auto device = open_sim(target());
   const auto module = load(device, GENERATE(as<std::string>{}, "hidden_v4", "hidden_v5", "hidden_v6", "hidden_O0"));
   struct Place {
@@ -153,7 +183,7 @@ TEST_CASE("ids: every work-item sees its place and the size of its own group, V4
   REQUIRE(out.fill(std::byte{0xee}));
   auto queue = queue_on(device);
   check(run(queue, arguments(kernel_of(module, "show_ids"), out, w, h), {.grid = {w, h, d}, .group = {4, 4, 2}}));
-  const std::uint32_t extent[3] = {w, h, d}, full[3] = {4, 4, 2};
+  const std::uint32_t full[3] = {4, 4, 2};
   for (std::uint32_t z = 0; z < d; ++z) {
     for (std::uint32_t y = 0; y < h; ++y) {
       for (std::uint32_t x = 0; x < w; ++x) {
@@ -162,7 +192,7 @@ TEST_CASE("ids: every work-item sees its place and the size of its own group, V4
         for (int i = 0; i < 3; ++i) {
           REQUIRE(p.item[i] == at[i] % full[i]);
           REQUIRE(p.group[i] == at[i] / full[i]);
-          REQUIRE(p.size[i] == std::min(full[i], extent[i] - at[i] / full[i] * full[i]));
+          REQUIRE(p.size[i] == full[i]); // the builtin gives the launched size, also in a partial group
         }
       }
     }

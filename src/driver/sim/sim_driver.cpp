@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -101,6 +102,7 @@ public:
   ~SimDriver() override {
     gpu_.reset(); // ends what runs, before the memory under it goes
     for (const auto& [address, pages] : pages_) munmap(pages.base, pages.size_bytes);
+    for (const auto& pages : retired_) munmap(pages.base, pages.size_bytes);
   }
 
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return info_; }
@@ -153,7 +155,7 @@ public:
     for (const auto address : regions) {
       if (auto done = gpu_->memory().unmap(address); !done) return std::unexpected(done.error());
     }
-    munmap(pages.base, pages.size_bytes);
+    retire(pages);
     return {};
   }
 
@@ -257,6 +259,22 @@ private:
     SignalView doorbell;
   };
 
+  // Freed addresses are kept out of use for a while: a kernel or packet that still names one gets a report instead of
+  // somebody else's memory.
+  void retire(Pages pages) {
+    constexpr std::size_t kKept = 256;
+    // Replaces the pages by an inaccessible reservation; the memory goes back to the host at once.
+    if (mmap(pages.base, pages.size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
+      munmap(pages.base, pages.size_bytes);
+      return;
+    }
+    const std::lock_guard lock{mutex_};
+    retired_.push_back(pages);
+    if (retired_.size() <= kKept) return;
+    munmap(retired_.front().base, retired_.front().size_bytes);
+    retired_.pop_front();
+  }
+
   static bool memory_is_local(PoolKind kind) { return kind == PoolKind::device_coarse || kind == PoolKind::device_fine || kind == PoolKind::executable; }
 
   static void signal_changed(void* self) noexcept { static_cast<SimDriver*>(self)->gpu_->notify_signal(); }
@@ -287,6 +305,7 @@ private:
   DeviceInfo info_;
   std::mutex mutex_;
   std::map<std::uint64_t, Pages> pages_;
+  std::deque<Pages> retired_; // oldest first
   std::map<std::uint64_t, std::vector<std::uint64_t>> regions_; // allocation -> regions of the address map inside it
   std::uint64_t device_bytes_ = 0;
   std::vector<abi::AmdSignal*> free_signals_;
