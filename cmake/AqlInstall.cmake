@@ -14,6 +14,8 @@ set(AQL_PC_REQUIRES_PRIVATE "")
 if(AQL_STATIC)
   set(AQL_PC_REQUIRES_PRIVATE "spdlog fmt libzstd zlib")
 endif()
+# Relative to the .pc file, so that `cmake --install --prefix` and moved trees work.
+file(RELATIVE_PATH AQL_PC_PREFIX /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/aql.pc.in ${CMAKE_CURRENT_BINARY_DIR}/aql.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/aql.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <immintrin.h>
 
-#include "aql/numerics.hpp"
+#include <aql/numerics.hpp>
 #include "sim/exec/tier.hpp"
 #include "sim/exec/valu_ops.hpp"
 #include "sim/isa/op_info.hpp"
