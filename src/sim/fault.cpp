@@ -30,6 +30,7 @@ std::string Fault::report() const {
     text += "  words";
     for (std::uint32_t i = 0; i < word_count && i < std::size(words); ++i) fmt::format_to(out, " {:08x}", words[i]);
   }
+  if (!instruction.empty()) fmt::format_to(out, "  {}", instruction);
   text += '\n';
   fmt::format_to(out, "  workgroup: ({}, {}, {})  wave {}  packet {}\n", workgroup[0], workgroup[1], workgroup[2], wave, packet_index);
   if (access != FaultAccess::none) {

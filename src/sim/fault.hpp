@@ -16,6 +16,7 @@ struct Fault {
   std::uint64_t pc = 0;
   std::uint32_t words[4] = {0, 0, 0, 0};
   std::uint32_t word_count = 0;
+  std::string instruction;          // the words as assembly text
   FaultAccess access = FaultAccess::none;
   std::uint64_t address = 0;
   std::uint32_t size_bytes = 0;

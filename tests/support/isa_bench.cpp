@@ -161,7 +161,6 @@ IsaBench::Buffer IsaBench::buffer(std::size_t size, std::uint8_t permissions, st
 bool IsaBench::run(std::span<const std::uint32_t> words) {
   constexpr std::uint32_t kEndpgm = 0xbf810000;
   if (words.size_bytes() + 64 > code_.host.size()) std::abort();
-  std::memset(code_.host.data(), 0, code_.host.size());
   std::memcpy(code_.host.data(), words.data(), words.size_bytes());
   for (unsigned n = 0; n < 4; ++n) std::memcpy(code_.host.data() + words.size_bytes() + 4 * n, &kEndpgm, 4);
 

@@ -75,11 +75,16 @@ CodeCache::Page* CodeCache::page(std::uint64_t pc, std::uint64_t generation, Fau
 }
 
 bool CodeCache::unchanged(Page& page) {
+  if (page.mixed) return false;
   if (page.begin >= page.end) return true;
   const std::uint32_t size = page.end - page.begin;
   std::byte now[kPageBytes + kMaxInstBytes];
   Fault ignored;
-  return port_.fetch(page.address + page.begin, now, size, ignored) && std::memcmp(now, page.bytes.get() + page.begin, size) == 0;
+  if (!port_.fetch(page.address + page.begin, now, size, ignored)) return false;
+  for (std::uint32_t offset = 0; offset < size; offset += 4) {
+    if (page.known[(page.begin + offset) / 4] && std::memcmp(now + offset, page.bytes.get() + page.begin + offset, 4) != 0) return false;
+  }
+  return true;
 }
 
 bool CodeCache::decode_one(std::uint64_t pc, Inst& out, Fault& fault) {
@@ -137,6 +142,12 @@ const Inst* CodeCache::decode_block(Page& page, std::uint64_t pc, Fault& fault) 
     code.push_back(onward);
   }
 
+  std::uint16_t vgpr_top = 0, agpr_top = 0;
+  for (auto inst = code.rbegin(); inst != code.rend(); ++inst) {
+    inst->block_vgpr_top = vgpr_top = std::max(vgpr_top, inst->vgpr_top);
+    inst->block_agpr_top = agpr_top = std::max(agpr_top, inst->agpr_top);
+  }
+
   auto block = std::make_unique<Inst[]>(code.size());
   std::copy(code.begin(), code.end(), block.get());
   const Inst* first = block.get();
@@ -144,7 +155,13 @@ const Inst* CodeCache::decode_block(Page& page, std::uint64_t pc, Fault& fault) 
   for (std::size_t n = 0; n < code.size() - (open ? 1u : 0u); ++n) {
     const Inst& inst = first[n];
     const auto offset = static_cast<std::uint32_t>(inst.pc - page.address);
-    std::memcpy(page.bytes.get() + offset, inst.words, inst.size_bytes);
+    for (std::uint32_t word = 0; word < inst.size_bytes / 4u; ++word) {
+      std::byte* at_word = page.bytes.get() + offset + 4 * word;
+      const std::size_t index = offset / 4 + word;
+      if (page.known[index] && std::memcmp(at_word, &inst.words[word], 4) != 0) page.mixed = true;
+      page.known.set(index);
+      std::memcpy(at_word, &inst.words[word], 4);
+    }
     page.begin = std::min(page.begin, offset);
     page.end = std::max(page.end, offset + inst.size_bytes);
     if (page.entry[offset / 4].load(std::memory_order_relaxed) == nullptr) page.entry[offset / 4].store(&inst, std::memory_order_release); // label I

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -55,6 +56,8 @@ public:
     std::vector<std::unique_ptr<Inst[]>> blocks;
     std::uint32_t begin = 0, end = 0;               // decoded bytes, offsets from address (end may pass the page by an instruction)
     std::unique_ptr<std::byte[]> bytes;             // what was decoded, kPageBytes + 16
+    std::bitset<kPageBytes / 4 + 4> known;          // dwords of `bytes` that were decoded
+    bool mixed = false;                             // memory changed between the decoding of two blocks
   };
 
   // The page that holds `pc`, checked for `generation`. Null: fault filled.

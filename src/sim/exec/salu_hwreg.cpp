@@ -1,5 +1,5 @@
 // Hardware registers of s_getreg and s_setreg. Ids and fields: LLVM's AMDGPU operand syntax ("hwreg") and the ISA guides'
-// chapter on wave state; allocation units as the context-save code of the kernel driver reads them.
+// chapters on wave state and access instructions.
 
 #include "sim/exec/salu.hpp"
 
@@ -26,15 +26,16 @@ std::uint32_t hw_id(const Wave& w) {
   return (w.hw_slot & 7u) | ((w.hw_slot >> 3) & 3u) << 4 | (cu & 15u) << 8 | (se & 7u) << 13;
 }
 
-// Sizes in granules of 8 registers, less one; the AccVGPR offset in fours, less one.
+// Vector registers in fours, their number less one; the AccVGPR offset in fours; scalar registers in sixteens, less one. The
+// bases are not modelled.
 std::uint32_t gpr_alloc(const Wave& w) {
   const std::uint32_t vgprs = w.agpr_count != 0 ? w.agpr_base + w.agpr_count : w.vgpr_count;
-  const std::uint32_t size = vgprs == 0 ? 0 : (vgprs - 1) / 8, offset = w.agpr_base == 0 ? 0 : (w.agpr_base - 1) / 4;
-  return (size & 63u) << 6 | (offset & 63u) << 12 | ((w.sgpr_count - 1) / 16 & 15u) << 24;
+  const std::uint32_t size = vgprs == 0 ? 0 : (vgprs - 1) / 4, sgprs = w.sgpr_count == 0 ? 0 : (w.sgpr_count - 1) / 16;
+  return (size & 63u) << 6 | (w.agpr_base / 4 & 63u) << 12 | (sgprs & 15u) << 24;
 }
 
 // Size in units of 64 dwords.
-std::uint32_t lds_alloc(const Wave& w) { return w.group != nullptr ? ((w.group->lds_bytes + 255) / 256 & 0x1ffu) << 12 : 0; }
+std::uint32_t lds_alloc(const Wave& w) { return w.group != nullptr ? ((w.group->lds_bytes + 255) / 256 & 0x3ffu) << 12 : 0; }
 
 } // namespace
 

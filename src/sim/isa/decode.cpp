@@ -58,7 +58,13 @@ public:
     }
     const bool good = dispatch(family);
     if (truncated_) return DecodeStatus::truncated;
-    return good ? DecodeStatus::ok : DecodeStatus::illegal;
+    if (!good) return DecodeStatus::illegal;
+    for (const Operand* o : {&i_.dst, &i_.sdst, &i_.src[0], &i_.src[1], &i_.src[2], &i_.src[3]}) {
+      const auto top = static_cast<std::uint16_t>(o->index + o->width);
+      if (o->kind == OperandKind::vgpr && top > i_.vgpr_top) i_.vgpr_top = top;
+      if (o->kind == OperandKind::agpr && top > i_.agpr_top) i_.agpr_top = top;
+    }
+    return DecodeStatus::ok;
   }
 
 private:
@@ -443,8 +449,12 @@ private:
       if (i_.sve && !vgpr(i_.src[0], vaddr, 1, false)) return false;
       if (has_saddr && !sgpr(i_.src[2], saddr, 1)) return false;
     }
-    // gfx90a: loads of up to a dword may go to LDS; later targets have opcodes of their own for that.
+    // gfx90a: the LDS bit sends loads of up to a dword to LDS; later targets have opcodes of their own for that, and it is
+    // their operation. The row, and so the text, stays that of the plain load.
     if (arch_ == Arch::gfx90a && bit13 && segment != Format::flat && info_->code >= 16 && info_->code <= 20) {
+      constexpr Op kGlobal[] = {Op::global_load_lds_ubyte, Op::global_load_lds_sbyte, Op::global_load_lds_ushort, Op::global_load_lds_sshort, Op::global_load_lds_dword};
+      constexpr Op kScratch[] = {Op::scratch_load_lds_ubyte, Op::scratch_load_lds_sbyte, Op::scratch_load_lds_ushort, Op::scratch_load_lds_sshort, Op::scratch_load_lds_dword};
+      i_.op = (segment == Format::global ? kGlobal : kScratch)[info_->code - 16];
       i_.lds = true;
       return true;
     }

@@ -91,6 +91,9 @@ struct alignas(64) Inst {
   isa::Format format = isa::Format::illegal;
   isa::Op op{};
   isa::Extra extra = isa::Extra::none;
+  // One past the highest ArchVGPR and AccVGPR this instruction names, and the same for it and all that follow it in its
+  // block: a wave with fewer registers must not run them unchecked.
+  std::uint16_t vgpr_top = 0, agpr_top = 0, block_vgpr_top = 0, block_agpr_top = 0;
   std::uint8_t aux = 0;               // family-private
   std::uint16_t aux16 = 0;            // family-private
   std::uint32_t imm = 0;              // SOPK/SOPP simm16 (sign-extended), DS offset0 | offset1 << 8 (16 bits), MEM offset (sign-extended as the format says)
