@@ -107,6 +107,7 @@ private:
     if (dwords == 2) index &= ~1u;
     if (dwords > 2) index &= ~3u;
     if (index == 125 || (index == 124 && dwords > 1)) return false;
+    if (dwords == 2 && index != code && (code < 108 ? code >= 102 : code >= 124)) return false; // the high half of a named pair
     if (dwords > 2 && !(index + dwords <= 104 || (index >= 108 && index + dwords <= 124))) return false;
     o = Operand{OperandKind::sgpr, static_cast<std::uint8_t>(dwords), static_cast<std::uint16_t>(index), 0, 0};
     return true;
@@ -411,7 +412,9 @@ private:
   // --- memory
   bool ds() {
     i_.imm = field(w0_, 0, 16);
-    i_.gds = field(w0_, 16, 1) != 0 && info_->has(kGdsOnly); // no other instruction can reach GDS since gfx90a
+    // No other instruction can reach GDS since gfx90a, and these must say so.
+    i_.gds = info_->has(kGdsOnly);
+    if (i_.gds && field(w0_, 16, 1) == 0) return false;
     const bool acc = field(w0_, 25, 1) != 0;
     const unsigned result = field(w1_, 24, 8);
     // This one's result may begin at an odd register: checked as if one lower, then put right.
@@ -485,6 +488,7 @@ private:
     i_.slc = field(w0_, 17, 1) != 0;
     i_.glc = field(w0_, 14, 1) != 0;
     if (info_->src[0].elem != Elem::addr) return true; // cache control
+    if (!i_.lds && i_.op == Op::buffer_store_lds_dword) return false;
     if (i_.lds && i_.op != Op::buffer_store_lds_dword && !info_->has(kLds) && !(info_->has(kLds950) && arch_ == Arch::gfx950)) return false;
     if (!buffer_address()) return false;
     if (i_.lds) return true;
