@@ -23,9 +23,9 @@ struct Request {
 };
 
 Result<std::vector<std::byte>> read_file(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream content;
-  errno = 0;
   if (!file || (content << file.rdbuf(), file.bad()) || (content.str().empty() && errno != 0)) {
     return std::unexpected(Error{Errc::invalid_file, errno, fmt::format("cannot read \"{}\"", path), "inspect"});
   }
