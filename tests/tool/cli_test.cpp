@@ -116,7 +116,7 @@ TEST_CASE("aql run: repeated dispatches, the packet, the trace and JSON") {
   CHECK(repeated.status == 0);
   CHECK_THAT(repeated.text, Contains("\n5\n") && Contains("barrier on, acquire agent, release none") && Contains("5 dispatches"));
   const auto traced = aql(base + "--trace-insts");
-  CHECK_THAT(traced.text, Contains("s_endpgm") && Contains("(0,0,0).0"));
+  CHECK_THAT(traced.text, Contains("s_endpgm") && Contains("group (0,0,0) wave 0"));
   const auto json = aql(base + "--json");
   CHECK(json.status == 0);
   CHECK_THAT(json.text, Contains("\"completed\": true") && Contains("\"outputs\""));

@@ -8,7 +8,6 @@
 #include <aql/bundle.hpp>
 
 #include "driver/sim/sim_driver.hpp"
-#include "inst_trace.hpp"
 #include "sim/cp/gpu.hpp"
 #include "sim/exec/trace.hpp"
 
@@ -21,7 +20,7 @@ SimReport::SimReport(const Device& device, bool trace, bool fidelity) : device_(
     return;
   }
   if (trace) {
-    trace_ = std::make_unique<InstTrace>(stderr);
+    trace_ = std::make_unique<sim::InstructionTrace>([](std::string_view line) { std::fwrite(line.data(), 1, line.size(), stderr); });
     gpu_->set_trace(trace_.get());
   }
   if (fidelity) {

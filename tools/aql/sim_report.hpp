@@ -11,12 +11,11 @@
 
 namespace aql::sim {
 class Gpu;
+class InstructionTrace;
 struct FidelityCounters;
 } // namespace aql::sim
 
 namespace aql::tool {
-
-class InstTrace;
 
 class SimReport {
 public:
@@ -31,7 +30,7 @@ public:
 private:
   Device device_; // keeps the GPU
   sim::Gpu* gpu_ = nullptr;
-  std::unique_ptr<InstTrace> trace_;
+  std::unique_ptr<sim::InstructionTrace> trace_;
   std::unique_ptr<sim::FidelityCounters> counters_;
 };
 
