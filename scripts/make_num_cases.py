@@ -64,6 +64,7 @@ def texts(row):
                         line("_sdwa", but(0, f"sext({r[0]})"), "src0_sel:WORD_1" + s1.format("BYTE_0"))]
         if "dpp" in row["flags"]:
             out.append(line("_dpp", r, "quad_perm:[3,1,0,2] row_mask:0xf bank_mask:0xf"))
+            out.append(line("_dpp", r, "row_newbcast:5 row_mask:0xf bank_mask:0xf"))
             if src[0][0] in FLOATS: out.append(line("_dpp", but(0, f"-|{r[0]}|"), "quad_perm:[1,2,3,0] row_mask:0xf bank_mask:0xf"))
         if "e64" not in row["flags"]: return out
     else:

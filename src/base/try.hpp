@@ -1,5 +1,5 @@
 #pragma once
-// Early return for Result<T>: AQL_TRY(auto x, f()) and AQL_CHECK(g()) hand an error to the caller. Internal.
+// Early return for Result<T>: AQL_TRY(auto x, f()) and AQL_CHECK(g()) hand an error to the caller. One AQL_TRY a line. Internal.
 
 #include <expected>
 #include <utility>
@@ -12,7 +12,7 @@
   declaration = std::move(*name)
 
 // Declares (or assigns) `declaration` from the value of `expression`.
-#define AQL_TRY(declaration, ...) AQL_TRY_NAMED(AQL_TRY_JOIN(aql_try_, __COUNTER__), declaration, (__VA_ARGS__))
+#define AQL_TRY(declaration, ...) AQL_TRY_NAMED(AQL_TRY_JOIN(aql_try_, __LINE__), declaration, (__VA_ARGS__))
 // For Result<void>.
 #define AQL_CHECK(...)                                                                                                             \
   do {                                                                                                                             \

@@ -162,11 +162,13 @@ void collect_symbols(CodeObject::State& state) {
     for (const auto& s : *table) {
       const bool code = s.type == kSttFunc || s.type == kSttKernel;
       if (!code || !s.defined() || s.value < state.image_base || s.value - state.image_base >= state.image_size) continue;
-      functions.push_back({s.value - state.image_base, s.size, s.name});
+      functions.push_back({s.value - state.image_base, s.size, s.name, 0});
     }
   }
-  // Exported names stand first in the list, so that a stable sort keeps them before local aliases.
-  std::ranges::stable_sort(functions, {}, &CodeObject::State::Function::offset);
+  // Exported names stand first in the list and stay before local aliases of the same place.
+  for (std::size_t i = 0; i < functions.size(); ++i) functions[i].order = i;
+  std::ranges::sort(functions,
+                    [](const auto& a, const auto& b) { return std::pair(a.offset, a.order) < std::pair(b.offset, b.order); });
   const auto same_place = [](const auto& a, const auto& b) { return a.offset == b.offset; };
   functions.erase(std::unique(functions.begin(), functions.end(), same_place), functions.end());
   for (std::size_t i = 0; i < functions.size(); ++i) { // a symbol without a size reaches to the next, or to its segment's end
@@ -184,7 +186,8 @@ void collect_symbols(CodeObject::State& state) {
     state.kernel_ranges.push_back({kernel.entry_offset, kernel.entry_offset + kernel.code_size, i});
   }
   auto& ranges = state.kernel_ranges;
-  std::ranges::stable_sort(ranges, {}, &CodeObject::State::KernelRange::begin);
+  std::ranges::sort(ranges,
+                    [](const auto& a, const auto& b) { return std::pair(a.begin, a.kernel) < std::pair(b.begin, b.kernel); });
   for (std::size_t i = 0; i < ranges.size(); ++i) { // no symbol at the entry: up to the next kernel or the segment's end
     if (ranges[i].end != ranges[i].begin) continue;
     const Segment* const segment = state.segment_at(ranges[i].begin);

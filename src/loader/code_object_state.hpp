@@ -18,6 +18,7 @@ struct CodeObject::State {
   struct Function {
     std::uint64_t offset = 0, size = 0;
     std::string_view name;
+    std::size_t order = 0; // as found: exported symbols first
   };
   struct KernelRange {
     std::uint64_t begin = 0, end = 0;

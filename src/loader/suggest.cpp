@@ -36,20 +36,21 @@ std::string join(const std::vector<std::string_view>& names, std::size_t count) 
 
 std::string suggest(std::string_view asked, const std::vector<std::string_view>& names) {
   if (names.empty()) return "; the object has none";
-  std::vector<std::pair<std::size_t, std::string_view>> near;
-  for (const auto name : names) {
+  std::vector<std::pair<std::size_t, std::size_t>> near; // distance, index
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto name = names[i];
     const bool contains = !asked.empty() && (name.find(asked) != std::string_view::npos ||
                                              (!name.empty() && asked.find(name) != std::string_view::npos));
     if (contains)
-      near.emplace_back(0, name);
+      near.emplace_back(0, i);
     else if (!asked.empty() && asked.size() <= kLongest && name.size() <= kLongest) {
       const std::size_t distance = edit_distance(asked, name);
-      if (distance <= std::max<std::size_t>(1, asked.size() / 3)) near.emplace_back(distance, name);
+      if (distance <= std::max<std::size_t>(1, asked.size() / 3)) near.emplace_back(distance, i);
     }
   }
-  std::ranges::stable_sort(near, {}, &std::pair<std::size_t, std::string_view>::first);
+  std::ranges::sort(near);
   std::vector<std::string_view> best;
-  for (const auto& [distance, name] : near) best.push_back(name);
+  for (const auto& [distance, i] : near) best.push_back(names[i]);
   if (!best.empty()) return "; did you mean: " + join(best, kShown) + "?";
   return "; the object has: " + join(names, kShown) +
          (names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");

@@ -1,4 +1,5 @@
 // f16 arithmetic and 16-bit integers with one result a lane.
+#include "isa/num_f16.hpp"
 #include "isa/num_harness.hpp"
 
 using namespace reference;
@@ -9,38 +10,6 @@ const harness::AsmCases kCases{
 #include "isa/f16_cases.inc"
 };
 
-constexpr std::uint32_t kDefaultNan = 0xfe00;
-
-// The first NaN source, quieted; the default NaN for an invalid operation; else the exact value, rounded.
-std::uint32_t nan_of(const Call& c, unsigned sources) {
-  for (unsigned n = 0; n < sources; ++n)
-    if (f16_nan(c.u(n))) return c.u(n) | 0x200;
-  return 0;
-}
-f128 exact(std::uint32_t h) { return static_cast<f128>(f16_value(h)); }
-
-// a * b + d with one rounding; the signs of zero sums as IEEE has them.
-std::uint32_t fused(std::uint32_t a, std::uint32_t b, std::uint32_t d, Mode mode) {
-  const bool product_negative = ((a ^ b) & 0x8000) != 0;
-  const bool infinite = f16_inf(a) || f16_inf(b);
-  if (infinite && ((a & 0x7fff) == 0 || (b & 0x7fff) == 0)) return kDefaultNan;
-  if (infinite && f16_inf(d) && product_negative != ((d & 0x8000) != 0)) return kDefaultNan;
-  if (infinite) return product_negative ? 0xfc00 : 0x7c00;
-  if (f16_inf(d)) return d;
-  const f128 sum = exact(a) * exact(b) + exact(d);
-  const bool both_negative = product_negative && (d & 0x8000) != 0, both_positive = !product_negative && (d & 0x8000) == 0;
-  const bool product_zero = (a & 0x7fff) == 0 || (b & 0x7fff) == 0, sum_of_zeros = product_zero && (d & 0x7fff) == 0;
-  bool negative_zero = mode.round16_64() == 2;
-  if (sum_of_zeros && both_negative) negative_zero = true;
-  if (sum_of_zeros && both_positive) negative_zero = false;
-  return to_f16(sum, mode, negative_zero);
-}
-std::uint32_t product(std::uint32_t a, std::uint32_t b, Mode mode) {
-  if ((f16_inf(a) && (b & 0x7fff) == 0) || (f16_inf(b) && (a & 0x7fff) == 0)) return kDefaultNan;
-  const std::uint32_t sign = (a ^ b) & 0x8000;
-  if (f16_inf(a) || f16_inf(b)) return sign | 0x7c00;
-  return to_f16(exact(a) * exact(b), mode, sign != 0);
-}
 void add(Call& c, std::uint32_t a, std::uint32_t b) {
   const std::uint32_t nan = nan_of(c, 2);
   c.result(nan != 0 ? nan : fused(a, 0x3c00, b, c.mode));
@@ -61,17 +30,6 @@ void mad_f16(Call& c) { // two roundings, everything flushed
   c.result(f16_flushed(fused(f16_flushed(p), 0x3c00, f16_flushed(c.u(2)), c.mode)));
 }
 
-bool less(std::uint32_t a, std::uint32_t b) { // -0 below +0
-  if (f16_value(a) != f16_value(b)) return f16_value(a) < f16_value(b);
-  return (a & 0x8000) > (b & 0x8000);
-}
-std::uint32_t pick(std::uint32_t a, std::uint32_t b, bool max, bool ieee) {
-  if (ieee && f16_snan(a)) return a | 0x200;
-  if (ieee && f16_snan(b)) return b | 0x200;
-  if (f16_nan(a)) return b;
-  if (f16_nan(b)) return a;
-  return less(a, b) != max ? a : b;
-}
 template <bool Max> void pick2(Call& c) { c.result(pick(c.u(0), c.u(1), Max, c.mode.ieee())); }
 template <bool Max> std::uint32_t pick3(const Call& c) { return pick(pick(c.u(0), c.u(1), Max, c.mode.ieee()), c.u(2), Max, c.mode.ieee()); }
 void med3(Call& c) {

@@ -146,3 +146,46 @@ TEST_CASE("scratch: every instruction agrees with the model in every addressing 
     }
   }
 }
+
+TEST_CASE("flat: loads to LDS put lane l's data at M0 + offset + l times 4, or 16 for three and four dwords", "[isa]") {
+  for (const Arch arch : kAllArchs) {
+    MemFixture f(arch);
+    for (const bool is_global : {true, false}) {
+      for (const MemCase& c : is_global ? kGlobal : kScratch) {
+        if (!c.on(arch) || c.name.find("_lds_") == std::string::npos) continue;
+        INFO(isa::to_string(arch) << ": " << c.code.text);
+        const std::string plain = "load_" + c.name.substr(9); // without "lds_"
+        const unsigned bytes = model::access_bytes(plain), dwords = std::max(1u, bytes / 4), stride = dwords > 2 ? 16 : 4;
+        bool good = true;
+        for (unsigned round = 0; round < 8; ++round) {
+          f.shuffle(round);
+          const std::uint32_t m0 = 5000 + static_cast<std::uint32_t>(f.random() % 50000); // room for negative offsets
+          f.bench.s(kM0) = m0;
+          const std::uint64_t base = f.buffer.address - 0x12345;
+          const std::uint32_t scalar = is_global ? 0 : c.form == MemForm::scalar_base ? 24 - static_cast<std::uint32_t>(c.imm) : 8;
+          f.bench.s(4) = scalar;
+          if (is_global) f.bench.wave.set_sgpr64(4, base);
+          for (unsigned l = 0; l < 64; ++l) {
+            std::uint32_t at = static_cast<std::uint32_t>(f.random() % (is_global ? MemFixture::kBuffer - 16 : 32)) + (is_global ? 0 : 24);
+            if (!is_global && c.form == MemForm::scalar_base) at = 24;
+            if (!is_global && c.form == MemForm::immediate) at = static_cast<std::uint32_t>(c.imm);
+            const std::uint64_t address = f.buffer.address + at - static_cast<std::uint64_t>(std::int64_t{c.imm});
+            if (is_global) f.bench.set_v64(2, l, c.form == MemForm::vector ? address : address - base);
+            else f.bench.v(2, l) = at - static_cast<std::uint32_t>(c.imm) - (c.form == MemForm::vector_and_scalar ? scalar : 0);
+            if (!f.active(l)) continue;
+            model::LaneState state{};
+            model::access(plain, false, is_global ? f.in_buffer(at) : f.in_scratch(at, l), state);
+            const std::uint32_t to = (m0 & 0xfffc) + static_cast<std::uint32_t>(c.imm) + l * stride;
+            for (unsigned d = 0; d < dwords && to + dwords * 4 <= MemFixture::kLds; ++d) model::put(f.in_lds(to), d * 4, 4, state.result[d]);
+          }
+          const bool ran = f.bench.run(c.code);
+          INFO(f.bench.fault.reason << ", " << f.bench.fault.nearest);
+          REQUIRE(ran);
+          good = good && f.memory_agrees();
+        }
+        CHECK(good);
+        if (good) f.bench.agreed();
+      }
+    }
+  }
+}

@@ -95,7 +95,7 @@ inline std::uint64_t extreme(const Layout& f, std::uint64_t a, std::uint64_t b, 
   if (f.nan(a)) return b;
   if (f.nan(b)) return a;
   const std::int64_t x = f.rank(rules.flush_in ? f.flushed(a) : a), y = f.rank(rules.flush_in ? f.flushed(b) : b);
-  return (max ? x > y : x < y) ? a : b;
+  return (max ? y > x : y < x) ? b : a; // MEM = src > tmp ? src : tmp
 }
 
 inline std::uint64_t compare_swap(const Layout& f, std::uint64_t old, std::uint64_t compare, std::uint64_t fresh, FloatRules rules) {

@@ -180,7 +180,10 @@ private:
     const unsigned rows = spec.dwords();
     std::vector<std::uint32_t> v;
     unsigned from = lane;
-    if (n == 0 && in_.extra == sim::isa::Extra::dpp) from = (lane & ~3u) | (in_.dpp.ctrl >> (2 * (lane & 3)) & 3u); // quad_perm
+    if (n == 0 && in_.extra == sim::isa::Extra::dpp) { // quad_perm, or row_newbcast (the one that 64-bit operations have)
+      const unsigned ctrl = in_.dpp.ctrl;
+      from = ctrl < 0x100 ? (lane & ~3u) | (ctrl >> (2 * (lane & 3)) & 3u) : (lane & ~15u) | (ctrl & 15u);
+    }
     for (unsigned r = 0; r < rows; ++r) {
       if (o.kind == sim::isa::OperandKind::vgpr) v.push_back(before[o.index + r].lane[from]);
       else if (o.kind == sim::isa::OperandKind::constant) v.push_back(r == 0 ? o.value : o.value_hi);
@@ -215,7 +218,7 @@ private:
         if (sext && bits < 32 && (value >> (bits - 1) & 1) != 0) value |= 0xffffffffull << bits & 0xffffffffull;
       }
       if (sixteen) value = value >> (lo_high ? 16 : 0) & 0xffffu;
-      const std::uint64_t sign = k == Kind::f16 || spec.elem == Elem::bf16 ? 0x8000u : k == Kind::f32 ? 0x80000000u : k == Kind::f64 ? 1ull << 63 : 0;
+      const std::uint64_t sign = k == Kind::pair_f16 ? 0x80008000u : k == Kind::f16 || spec.elem == Elem::bf16 ? 0x8000u : k == Kind::f32 ? 0x80000000u : k == Kind::f64 ? 1ull << 63 : 0;
       if (abs) value &= ~sign;
       if (neg) value ^= sign;
     }

@@ -125,6 +125,15 @@ TEST_CASE("aql run: repeated dispatches, the packet, the trace and JSON") {
   CHECK_THAT(fault.text, Contains("\"completed\": false") && Contains("memory_fault"));
 }
 
+TEST_CASE("aql run: the fidelity statement tells exact from assumed") {
+  const std::string tail = " --kernel gemm_tile --grid 256 --group 256 --fidelity --arg buf:f32:16 --arg buf:f16:4 --arg buf:f16:4 --arg i32:1";
+  const auto exact = aql("run " + kernel("mfma_loop_O3.gfx942") + tail);
+  CHECK(exact.status == 0);
+  CHECK_THAT(exact.text, Contains("fidelity: matrix arithmetic exact") && Contains("kinds of instructions"));
+  const auto assumed = aql("run " + kernel("mfma_loop_O3.gfx950") + tail);
+  CHECK_THAT(assumed.text, Contains("assumed") && Contains("v_mfma_f32_32x32x8"));
+}
+
 TEST_CASE("aql info: devices, and drivers refused with the reason") {
   const auto text = aql("info");
   CHECK(text.status == 0);

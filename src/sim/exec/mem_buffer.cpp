@@ -89,9 +89,33 @@ struct Access {
 
   // Dwords of one lane lie together.
   [[nodiscard]] bool contiguous() const noexcept { return !resource.swizzle; }
+  // No two lanes touch the same byte: swizzled private memory of whole waves.
+  [[nodiscard]] bool lanes_apart() const noexcept { return resource.swizzle && resource.add_tid && !structured && resource.index_stride == kLanes; }
 };
 
 constexpr MemOp kOneDword{.kind = MemKind::load, .bytes = 4};
+
+// Dwords of lanes at addresses of their own. Where lanes may overlap the highest one is last, with all its dwords.
+bool pieces(Wave& wave, const Inst& inst, const Access& access, bool is_load, unsigned words, const std::uint64_t (*address)[kLanes], const std::uint64_t* good, Rows data) {
+  const FaultAccess kind = is_load ? FaultAccess::read : FaultAccess::write;
+  for (unsigned w = 0; w < words; ++w) {
+    if (!wave.port->check(address[w], good[w], 4, kind, *wave.fault)) return false;
+  }
+  if (is_load || access.lanes_apart()) {
+    for (unsigned w = 0; w < words; ++w) {
+      GlobalSpace space{wave, inst, address[w]};
+      if (!(is_load ? space.load(good[w], 1, data + w) : space.store(good[w], 1, data + w))) return false;
+    }
+    return true;
+  }
+  for (std::uint64_t lane = 1; lane != 0; lane <<= 1) {
+    for (unsigned w = 0; w < words; ++w) {
+      GlobalSpace space{wave, inst, address[w]};
+      if ((good[w] & lane) != 0 && !space.store(lane, 1, data + w)) return false;
+    }
+  }
+  return true;
+}
 
 // Dwords of a lane may be in or out of range one by one, or scattered by swizzling.
 bool dwords(Wave& wave, const Inst& inst, const MemOp& op, const Access& access, std::uint64_t exec, Rows data) {
@@ -107,14 +131,8 @@ bool dwords(Wave& wave, const Inst& inst, const MemOp& op, const Access& access,
   if (together) {
     GlobalSpace space{wave, inst, address[0]};
     if (!(is_load ? space.load(good[0], n, data) : space.store(good[0], n, data))) return false;
-  } else {
-    for (unsigned d = 0; d < n; ++d) {
-      if (!wave.port->check(address[d], good[d], 4, op.access(), *wave.fault)) return false;
-    }
-    for (unsigned d = 0; d < n; ++d) {
-      GlobalSpace space{wave, inst, address[d]};
-      if (!(is_load ? space.load(good[d], 1, data + d) : space.store(good[d], 1, data + d))) return false;
-    }
+  } else if (!pieces(wave, inst, access, is_load, n, address, good, data)) {
+    return false;
   }
   if (is_load) {
     for (unsigned d = 0; d < n; ++d) for_lanes(exec & ~good[d], [&](unsigned l) { data[d][l] = 0; });
@@ -145,21 +163,21 @@ bool typed(Wave& wave, const Inst& inst, const MemOp& op, const Access& access, 
   std::uint8_t select[4] = {4, 5, 6, 7};
   if (!from_instruction) std::copy_n(access.resource.select, 4, select);
 
-  std::uint64_t good = 0;
-  for (unsigned w = 0; w < words; ++w) good = access.place(exec, w * 4, address[w], w == 0 ? format.bytes - 1u : 0u) & (w == 0 ? ~std::uint64_t{0} : good);
-  for (unsigned w = 0; w < words; ++w) {
-    if (!wave.port->check(address[w], good, small ? format.bytes : 4u, op.access(), *wave.fault)) return false;
-  }
-  const auto transfer = [&](unsigned w) {
-    GlobalSpace space{wave, inst, address[w]};
+  // In range as a whole, or not at all.
+  std::uint64_t good = exec;
+  for (unsigned w = 0; w < words; ++w) good &= access.place(exec, w * 4, address[w], std::min(4u, format.bytes - w * 4u) - 1);
+  if (words == 0) good = 0;
+  const std::uint64_t all_good[4] = {good, good, good, good};
+  GlobalSpace space{wave, inst, address[0]};
+  const auto transfer = [&] {
+    if (good == 0) return true;
     if (small) return is_load ? space.load_small(good, format.bytes, memory[0]) : space.store_small(good, format.bytes, memory[0]);
-    return is_load ? space.load(good, 1, memory + w) : space.store(good, 1, memory + w);
+    if (access.contiguous()) return is_load ? space.load(good, words, memory) : space.store(good, words, memory);
+    return pieces(wave, inst, access, is_load, words, address, all_good, memory);
   };
 
   if (is_load) {
-    for (unsigned w = 0; w < words; ++w) {
-      if (!transfer(w)) return false;
-    }
+    if (!transfer()) return false;
     alignas(64) std::uint32_t lds_data[4][kLanes];
     const Rows out = inst.lds ? lds_data : rows(wave, inst.dst);
     const std::uint32_t kept = wave.dispatch->sramecc ? 0 : 0xffffffffu;
@@ -195,10 +213,7 @@ bool typed(Wave& wave, const Inst& inst, const MemOp& op, const Access& access, 
     const auto element = encode_element(values, format, number);
     for (unsigned w = 0; w < words; ++w) memory[w][l] = element[w];
   });
-  for (unsigned w = 0; w < words; ++w) {
-    if (!transfer(w)) return false;
-  }
-  return true;
+  return transfer();
 }
 
 // LDS -> memory (gfx90a). Lanes whose LDS address is out of range do nothing.

@@ -43,7 +43,18 @@ void write_element(Wave& wave, const std::uint64_t* address, std::uint64_t exec,
   lds.store(lds.in_range(exec, bytes), bytes / 4, in);
 }
 
+// Every active lane's element is inside: the offsets in the address register can be used as they are.
+bool all_inside(const Wave& wave, const std::uint32_t* v, std::uint32_t add, std::uint32_t bytes) {
+  const std::uint32_t limit = wave.group->lds_bytes;
+  return bytes <= limit && lane_ops().inside32(v, add, wave.exec(), 0, limit - bytes);
+}
+
 Next read(Wave& wave, const Inst& inst) {
+  const MemOp& op = ds_op(inst).mem;
+  if (const std::uint32_t* v = rows(wave, inst.src[0])[0]; all_inside(wave, v, inst.imm, op.bytes)) {
+    lane_ops().load32(v, inst.imm, reinterpret_cast<std::uint64_t>(wave.group->lds), wave.exec(), op.dwords(), rows(wave, inst.dst));
+    return Next::fallthrough;
+  }
   alignas(64) std::uint64_t address[kLanes];
   ds_addresses(wave, inst, inst.imm, address);
   read_element(wave, address, wave.exec(), ds_op(inst).mem.bytes, rows(wave, inst.dst));
@@ -51,6 +62,11 @@ Next read(Wave& wave, const Inst& inst) {
 }
 
 Next write(Wave& wave, const Inst& inst) {
+  const MemOp& op = ds_op(inst).mem;
+  if (const std::uint32_t* v = rows(wave, inst.src[0])[0]; all_inside(wave, v, inst.imm, op.bytes)) {
+    lane_ops().store32(v, inst.imm, reinterpret_cast<std::uint64_t>(wave.group->lds), wave.exec(), op.dwords(), rows(wave, inst.src[1]));
+    return Next::fallthrough;
+  }
   alignas(64) std::uint64_t address[kLanes];
   ds_addresses(wave, inst, inst.imm, address);
   write_element(wave, address, wave.exec(), ds_op(inst).mem.bytes, rows(wave, inst.src[1]));
@@ -59,21 +75,36 @@ Next write(Wave& wave, const Inst& inst) {
 
 Next read2(Wave& wave, const Inst& inst) {
   const DsOp& op = ds_op(inst);
+  const std::uint32_t *v = rows(wave, inst.src[0])[0], add0 = ds_offset(inst, 0), add1 = ds_offset(inst, 1);
+  const Rows result = rows(wave, inst.dst);
+  const bool overwrites = v >= result[0] && v < result[0] + inst.dst.width * kLanes; // its own address, between the two reads
+  if (!overwrites && all_inside(wave, v, add0, op.mem.bytes) && all_inside(wave, v, add1, op.mem.bytes)) {
+    const auto base = reinterpret_cast<std::uint64_t>(wave.group->lds);
+    lane_ops().load32(v, add0, base, wave.exec(), op.mem.dwords(), result);
+    lane_ops().load32(v, add1, base, wave.exec(), op.mem.dwords(), result + op.mem.dwords());
+    return Next::fallthrough;
+  }
   alignas(64) std::uint64_t first[kLanes], second[kLanes]; // both before the result may overwrite the address register
-  ds_addresses(wave, inst, ds_offset(inst, 0), first);
-  ds_addresses(wave, inst, ds_offset(inst, 1), second);
-  const Rows out = rows(wave, inst.dst);
-  read_element(wave, first, wave.exec(), op.mem.bytes, out);
-  read_element(wave, second, wave.exec(), op.mem.bytes, out + op.mem.dwords());
+  ds_addresses(wave, inst, add0, first);
+  ds_addresses(wave, inst, add1, second);
+  read_element(wave, first, wave.exec(), op.mem.bytes, result);
+  read_element(wave, second, wave.exec(), op.mem.bytes, result + op.mem.dwords());
   return Next::fallthrough;
 }
 
 Next write2(Wave& wave, const Inst& inst) {
   const DsOp& op = ds_op(inst);
+  const std::uint32_t *v = rows(wave, inst.src[0])[0], add0 = ds_offset(inst, 0), add1 = ds_offset(inst, 1);
+  if (all_inside(wave, v, add0, op.mem.bytes) && all_inside(wave, v, add1, op.mem.bytes)) {
+    const auto base = reinterpret_cast<std::uint64_t>(wave.group->lds);
+    lane_ops().store32(v, add0, base, wave.exec(), op.mem.dwords(), rows(wave, inst.src[1]));
+    lane_ops().store32(v, add1, base, wave.exec(), op.mem.dwords(), rows(wave, inst.src[3]));
+    return Next::fallthrough;
+  }
   alignas(64) std::uint64_t address[kLanes];
-  ds_addresses(wave, inst, ds_offset(inst, 0), address);
+  ds_addresses(wave, inst, add0, address);
   write_element(wave, address, wave.exec(), op.mem.bytes, rows(wave, inst.src[1]));
-  ds_addresses(wave, inst, ds_offset(inst, 1), address);
+  ds_addresses(wave, inst, add1, address);
   write_element(wave, address, wave.exec(), op.mem.bytes, rows(wave, inst.src[3]));
   return Next::fallthrough;
 }
@@ -123,10 +154,9 @@ Next write_addtid(Wave& wave, const Inst& inst) {
 
 Next nop(Wave&, const Inst&) { return Next::fallthrough; }
 
-// Global data share and global wave sync: no compute queue has them.
+// Global wave sync: no compute queue has it.
 Next not_compute(Wave& wave, const Inst& inst) {
-  return raise_fault(wave, inst, Errc::unsupported,
-                     std::string(inst.info->mnemonic) + (inst.gds && ds_op(inst).kind != DsKind::gws ? " with gds" : "") + " is not part of compute");
+  return raise_fault(wave, inst, Errc::unsupported, std::string(inst.info->mnemonic) + " is not part of compute");
 }
 
 } // namespace
@@ -134,7 +164,6 @@ Next not_compute(Wave& wave, const Inst& inst) {
 Handler bind_ds(Inst& inst, Arch) {
   const DsOp& op = kDsOps[static_cast<std::size_t>(inst.op)];
   inst.kernel = &op;
-  if (inst.gds) return not_compute;
   switch (op.kind) {
   case DsKind::gws: return not_compute;
   case DsKind::nop: return nop;

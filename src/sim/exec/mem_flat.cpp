@@ -38,14 +38,19 @@ Next global(Wave& wave, const Inst& inst) {
   const MemOp& op = *static_cast<const MemOp*>(inst.kernel);
   const std::uint64_t exec = wave.exec();
   if (exec == 0) return Next::fallthrough;
-  alignas(64) std::uint64_t address[kLanes];
   const Rows v = rows(wave, inst.src[0]);
   const auto offset = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(inst.imm)});
-  if (inst.src[2].kind == isa::OperandKind::none) {
-    lane_ops().join(v[0], v[1], offset, address);
-  } else {
-    lane_ops().widen(wave.sgpr64(inst.src[2].index) + offset, v[0], address);
+  const bool has_base = inst.src[2].kind != isa::OperandKind::none;
+  const std::uint64_t base = has_base ? wave.sgpr64(inst.src[2].index) + offset : 0;
+  if (has_base && (op.kind == MemKind::load || op.kind == MemKind::store)) { // the commonest, without 64-bit addresses
+    MemoryPort& port = *wave.port;
+    const bool good = op.kind == MemKind::load ? port.load_dwords(base, v[0], exec, op.dwords(), rows(wave, inst.dst), policy(inst), *wave.fault)
+                                               : port.store_dwords(base, v[0], exec, op.dwords(), rows(wave, inst.src[1]), policy(inst), *wave.fault);
+    return good ? Next::fallthrough : raise_memory_fault(wave, inst);
   }
+  alignas(64) std::uint64_t address[kLanes];
+  if (has_base) lane_ops().widen(base, v[0], address);
+  else lane_ops().join(v[0], v[1], offset, address);
   GlobalSpace space{wave, inst, address};
   const bool good = op.kind == MemKind::load_lds ? load_lds_from(wave, inst, op, exec, space) : perform(space, wave, inst, op, exec);
   return good ? Next::fallthrough : raise_memory_fault(wave, inst);

@@ -41,10 +41,10 @@ std::int32_t sign_extended(std::uint32_t raw, unsigned bits) noexcept {
 
 std::uint32_t as_bits(float f) noexcept { return std::bit_cast<std::uint32_t>(f); }
 
-// Rounds to an integer in [low, high]; NaN gives 0.
-std::uint32_t integer(float f, float low, float high, bool truncate) noexcept {
-  if (std::isnan(f)) return 0;
-  const float clamped = std::clamp(f, low, high);
+// Rounds to an integer in [low, high]; NaN gives 0. In double, so that scaled values are exact before they are rounded.
+std::uint32_t integer(double v, double low, double high, bool truncate) noexcept {
+  if (std::isnan(v)) return 0;
+  const double clamped = std::clamp(v, low, high);
   return static_cast<std::uint32_t>(static_cast<std::int64_t>(truncate ? std::trunc(clamped) : std::nearbyint(clamped)));
 }
 
@@ -84,15 +84,14 @@ std::uint32_t decode_component(std::uint32_t raw, unsigned bits, NumberFormat nu
 std::uint32_t encode_component(std::uint32_t value, unsigned bits, NumberFormat number) noexcept {
   if (bits == 32) return value;
   const auto f = std::bit_cast<float>(value);
-  const auto top = static_cast<float>(mask(bits)), half = static_cast<float>(mask(bits - 1));
-  const auto clamped = [](float v, float low) { return std::isnan(v) ? 0.0f : std::clamp(v, low, 1.0f); };
+  const double v = f, top = mask(bits), half = mask(bits - 1);
   std::uint32_t raw = value;
   switch (number) {
-  case NumberFormat::unorm: raw = integer(clamped(f, 0.0f) * top, 0.0f, top, false); break;
-  case NumberFormat::snorm: raw = integer(clamped(f, -1.0f) * half, -half, half, false); break;
-  case NumberFormat::snorm_nz: raw = integer((clamped(f, -1.0f) * top - 1.0f) / 2.0f, -half - 1.0f, half, false); break;
-  case NumberFormat::uscaled: raw = integer(f, 0.0f, top, true); break;
-  case NumberFormat::sscaled: raw = integer(f, -half - 1.0f, half, true); break;
+  case NumberFormat::unorm: raw = integer(std::clamp(v, 0.0, 1.0) * top, 0.0, top, false); break;
+  case NumberFormat::snorm: raw = integer(std::clamp(v, -1.0, 1.0) * half, -half, half, false); break;
+  case NumberFormat::snorm_nz: raw = integer((std::clamp(v, -1.0, 1.0) * top - 1.0) / 2.0, -half - 1.0, half, false); break;
+  case NumberFormat::uscaled: raw = integer(v, 0.0, top, true); break;
+  case NumberFormat::sscaled: raw = integer(v, -half - 1.0, half, true); break;
   case NumberFormat::uint:
   case NumberFormat::sint: break;
   case NumberFormat::float_:

@@ -24,7 +24,7 @@ struct DataFormat {
 
 // One component: its bits in memory -> the register's 32 bits, and back. Stores clamp normalised values, round them to nearest
 // even, truncate scaled ones and keep the low bits of integers. 32-bit components are never converted. Float formats with fewer
-// than 16 bits are the unsigned 11- and 10-bit ones; other widths have no float: taken as integers.
+// than 16 bits are the unsigned 11- and 10-bit ones, with one NaN; other widths have no float: taken as integers.
 [[nodiscard]] std::uint32_t decode_component(std::uint32_t raw, unsigned bits, NumberFormat number) noexcept;
 [[nodiscard]] std::uint32_t encode_component(std::uint32_t value, unsigned bits, NumberFormat number) noexcept;
 

@@ -18,30 +18,16 @@ namespace aql::sim::AQL_TIER_NS {
 #include "sim/exec/valu_lane.hpp"
 #include "sim/exec/valu_f16.hpp"
 
-// Two f16 results in one register, each with clamp and flush of its own.
-struct PairF16 { u32 v; };
-template <> struct Lane<PairF16> {
-  static constexpr Ty ty = Ty::pkf16; static constexpr u8 rows = 1;
-  AQL_INLINE PairF16 get(const u32* p, unsigned i) { return {p[i]}; }
-  AQL_INLINE void put(u32* p, unsigned i, PairF16 v) { p[i] = v.v; }
-};
-// Two f32 in a register pair.
-struct PairF32 { f32 lo, hi; };
-template <> struct Lane<PairF32> {
-  static constexpr Ty ty = Ty::pk32; static constexpr u8 rows = 2;
-  AQL_INLINE void put(u32* p, unsigned i, PairF32 v) { p[i] = as_u32(v.lo); p[kLanes + i] = as_u32(v.hi); }
-};
-
 namespace {
 
 AQL_INLINE u32 pair(u32 lo, u32 hi) { return (lo & 0xffffu) | hi << 16; }
 
 // --- float to float
-template <bool P> struct F16FromF32 { static Half apply(f32 v, const Ctx& c) { return narrow<P>(v, c); } };
-struct v_cvt_f32_f16 { static f32 apply(Half h) { return is_nan(h) ? quiet(wide(h)) : wide(h); } };
+template <bool P> struct F16FromF32 { static Half32 apply(f32 v, const Ctx& c) { return narrow<P>(v, c); } };
+struct v_cvt_f32_f16 { static f32 apply(Half32 h) { return is_nan(h) ? quiet(wide(h)) : wide(h); } };
 struct v_cvt_f32_f64 { static f32 apply(f64 v) { return static_cast<f32>(v); } };
 struct v_cvt_f64_f32 { static f64 apply(f32 v) { return static_cast<f64>(v); } };
-struct v_cvt_f32_bf16 { static f32 apply(Half h) { return as_f32(u32{h.bits} << 16); } };
+struct v_cvt_f32_bf16 { static f32 apply(Half32 h) { return as_f32(h.bits << 16); } };
 AQL_INLINE num::Overflow half_overflow(const Ctx& c) { return c.mode.fp16_ovfl() ? num::Overflow::clamp_finite : num::Overflow::infinity; }
 struct v_cvt_pkrtz_f16_f32 {
   static PairF16 apply(f32 a, f32 b) { return {pair(num::encode<num::kF16>(a, num::Round::zero), num::encode<num::kF16>(b, num::Round::zero))}; }
@@ -53,23 +39,27 @@ struct v_cvt_pk_f16_f32 {
   }
 };
 struct v_cvt_pk_bf16_f32 { static u32 apply(f32 a, f32 b) { return pair(num::encode<num::kBf16>(a), num::encode<num::kBf16>(b)); } };
-struct v_cvt_sr_f16_f32 { static Half apply(f32 a, u32 random, const Ctx& c) { return half(num::encode_sr<num::kF16>(a, random, half_overflow(c))); } };
-struct v_cvt_sr_bf16_f32 { static u16 apply(f32 a, u32 random) { return as_u16(num::encode_sr<num::kBf16>(a, random)); } };
+struct v_cvt_sr_f16_f32 { static Half32 apply(f32 a, u32 random, const Ctx& c) { return half(num::encode_sr<num::kF16>(a, random, half_overflow(c))); } };
+struct v_cvt_sr_bf16_f32 { static Word16 apply(f32 a, u32 random) { return {num::encode_sr<num::kBf16>(a, random)}; } };
 
 // --- fp8 and bf8
 AQL_INLINE num::Overflow small_overflow(const Ctx& c) { return c.mode.fp16_ovfl() ? num::Overflow::clamp : num::Overflow::infinity; }
 template <num::FloatFormat F> struct PkFrom {
-  static u16 apply(f32 a, f32 b, const Ctx& c) {
+  static Word16 apply(f32 a, f32 b, const Ctx& c) {
     const u32 lo = num::encode<F>(a, num::Round::nearest_even, small_overflow(c));
     const u32 hi = num::encode<F>(b, num::Round::nearest_even, small_overflow(c));
-    return as_u16(lo | hi << 8);
+    return {lo | hi << 8};
   }
 };
 template <num::FloatFormat F> struct SrFrom {
   static u32 apply(f32 a, u32 random, const Ctx& c) { return num::encode_sr<F>(a, random, small_overflow(c)); }
 };
-template <num::FloatFormat F> struct F32From { static f32 apply(u32 v) { return num::decode<F>(v & 0xffu); } };
-template <num::FloatFormat F> struct PkF32From { static PairF32 apply(u32 v) { return {num::decode<F>(v & 0xffu), num::decode<F>((v >> 8) & 0xffu)}; } };
+template <num::FloatFormat F> AQL_INLINE f32 from_code(u32 code) { // NaNs become quiet
+  const f32 v = num::decode<F>(code & 0xffu);
+  return v != v ? quiet(v) : v;
+}
+template <num::FloatFormat F> struct F32From { static f32 apply(u32 v) { return from_code<F>(v); } };
+template <num::FloatFormat F> struct PkF32From { static PairF32 apply(u32 v) { return {from_code<F>(v), from_code<F>(v >> 8)}; } };
 
 // --- integers to float
 struct v_cvt_f32_i32 { static f32 apply(i32 v) { return static_cast<f32>(v); } };
@@ -77,8 +67,8 @@ struct v_cvt_f32_u32 { static f32 apply(u32 v) { return static_cast<f32>(v); } }
 struct v_cvt_f64_i32 { static f64 apply(i32 v) { return static_cast<f64>(v); } };
 struct v_cvt_f64_u32 { static f64 apply(u32 v) { return static_cast<f64>(v); } };
 template <unsigned K> struct UByte { static f32 apply(u32 v) { return static_cast<f32>(static_cast<i32>((v >> (8 * K)) & 0xffu)); } };
-template <bool P> struct F16FromI16 { static Half apply(i16 v, const Ctx& c) { return narrow<P>(static_cast<f32>(v), c); } };
-template <bool P> struct F16FromU16 { static Half apply(u16 v, const Ctx& c) { return narrow<P>(static_cast<f32>(i32{v}), c); } };
+template <bool P> struct F16FromI16 { static Half32 apply(i16 v, const Ctx& c) { return narrow<P>(static_cast<f32>(v), c); } };
+template <bool P> struct F16FromU16 { static Half32 apply(u16 v, const Ctx& c) { return narrow<P>(static_cast<f32>(i32{v}), c); } };
 // A signed nibble in sixteenths.
 struct v_cvt_off_f32_i4 { static f32 apply(u32 v) { return static_cast<f32>(static_cast<i32>(v << 28) >> 28) * 0.0625f; } };
 
@@ -100,15 +90,15 @@ AQL_INLINE i32 by_sign(i32 r, f32 v) { return v == v ? r : (as_u32(v) >> 31) != 
 struct v_cvt_rpi_i32_f32 { static i32 apply(f32 v) { return by_sign(to_i32(__builtin_floor(static_cast<f64>(v) + 0.5)), v); } };
 struct v_cvt_flr_i32_f32 { static i32 apply(f32 v) { return by_sign(to_i32(__builtin_floor(static_cast<f64>(v))), v); } };
 struct v_cvt_i16_f16 {
-  static i16 apply(Half h) {
+  static Word16 apply(Half32 h) {
     const f32 v = wide(h), capped = v > -32768.0f ? (v < 32767.0f ? v : 32767.0f) : -32768.0f;
-    return static_cast<i16>(static_cast<i32>(is_nan(h) ? 0.0f : capped));
+    return {static_cast<u32>(static_cast<i32>(is_nan(h) ? 0.0f : capped)) & 0xffffu};
   }
 };
 struct v_cvt_u16_f16 {
-  static u16 apply(Half h) {
+  static Word16 apply(Half32 h) {
     const f32 v = wide(h), capped = v > 0.0f ? (v < 65535.0f ? v : 65535.0f) : 0.0f;
-    return static_cast<u16>(static_cast<i32>(capped));
+    return {static_cast<u32>(static_cast<i32>(capped))};
   }
 };
 // Normalised: 1.0 is the largest integer; nearest even of the exact product.
@@ -120,10 +110,10 @@ AQL_INLINE u32 unorm(f64 v) {
   const f64 r = __builtin_roundeven(v * 65535.0), capped = r > 0.0 ? (r < 65535.0 ? r : 65535.0) : 0.0;
   return static_cast<u32>(static_cast<i32>(capped));
 }
-struct v_cvt_norm_i16_f16 { static u16 apply(Half h) { return as_u16(snorm(wide64(h))); } };
-struct v_cvt_norm_u16_f16 { static u16 apply(Half h) { return as_u16(unorm(wide64(h))); } };
-struct v_cvt_pknorm_i16_f16 { static u32 apply(Half a, Half b) { return pair(snorm(wide64(a)), snorm(wide64(b))); } };
-struct v_cvt_pknorm_u16_f16 { static u32 apply(Half a, Half b) { return pair(unorm(wide64(a)), unorm(wide64(b))); } };
+struct v_cvt_norm_i16_f16 { static Word16 apply(Half32 h) { return {snorm(wide64(h))}; } };
+struct v_cvt_norm_u16_f16 { static Word16 apply(Half32 h) { return {unorm(wide64(h))}; } };
+struct v_cvt_pknorm_i16_f16 { static u32 apply(Half32 a, Half32 b) { return pair(snorm(wide64(a)), snorm(wide64(b))); } };
+struct v_cvt_pknorm_u16_f16 { static u32 apply(Half32 a, Half32 b) { return pair(unorm(wide64(a)), unorm(wide64(b))); } };
 struct v_cvt_pknorm_i16_f32 { static u32 apply(f32 a, f32 b) { return pair(snorm(static_cast<f64>(a)), snorm(static_cast<f64>(b))); } };
 struct v_cvt_pknorm_u16_f32 { static u32 apply(f32 a, f32 b) { return pair(unorm(static_cast<f64>(a)), unorm(static_cast<f64>(b))); } };
 
@@ -156,13 +146,6 @@ consteval ValuOp make_pkaccum() {
   op.kernel = &lanes_pkaccum;
   return op;
 }
-// gfx950: shift both, saturate to bytes.
-AQL_INLINE u32 cap_i8(i32 v) { return static_cast<u32>(v < -128 ? -128 : v > 127 ? 127 : v) & 0xffu; }
-AQL_INLINE u32 cap_u8(i32 v) { return static_cast<u32>(v < 0 ? 0 : v > 255 ? 255 : v); }
-struct v_ashr_pk_i8_i32 { static u16 apply(i32 a, i32 b, u32 n) { return as_u16(cap_i8(a >> (n & 31u)) | cap_i8(b >> (n & 31u)) << 8); } };
-struct v_ashr_pk_u8_i32 { static u16 apply(i32 a, i32 b, u32 n) { return as_u16(cap_u8(a >> (n & 31u)) | cap_u8(b >> (n & 31u)) << 8); } };
-// gfx950: the step of the random numbers that the stochastic conversions use.
-struct v_prng_b32 { static u32 apply(u32 v) { return (v << 1) ^ ((v >> 31) != 0 ? 197u : 0u); } };
 
 consteval ValuOp on(u8 archs, ValuOp op) {
   op.archs = archs;
@@ -181,8 +164,8 @@ constexpr ValuOp kOps[] = {
   AQL_VALU_FLAGS(v_cvt_f32_bf16, kKeepSourceDenorm), AQL_VALU(v_cvt_pkrtz_f16_f32), AQL_VALU(v_cvt_pk_f16_f32), AQL_VALU(v_cvt_pk_bf16_f32),
   AQL_VALU_FLAGS(v_cvt_sr_f16_f32, kKeepHigh), AQL_VALU_FLAGS(v_cvt_sr_bf16_f32, kKeepHigh),
   AQL_FP8(pk_fp8_f32, PkFrom, kKeepHigh), AQL_BF8(pk_bf8_f32, PkFrom, kKeepHigh),
-  on(k942, make_insert8<SrFrom<num::kFp8Fnuz>>(isa::Op::v_cvt_sr_fp8_f32)), on(k950, make_insert8<SrFrom<num::kFp8>>(isa::Op::v_cvt_sr_fp8_f32)),
-  on(k942, make_insert8<SrFrom<num::kBf8Fnuz>>(isa::Op::v_cvt_sr_bf8_f32)), on(k950, make_insert8<SrFrom<num::kBf8>>(isa::Op::v_cvt_sr_bf8_f32)),
+  on(k942, make_insert8<SrFrom<num::kFp8Fnuz>>(isa::Op::v_cvt_sr_fp8_f32, 0)), on(k950, make_insert8<SrFrom<num::kFp8>>(isa::Op::v_cvt_sr_fp8_f32, 0)),
+  on(k942, make_insert8<SrFrom<num::kBf8Fnuz>>(isa::Op::v_cvt_sr_bf8_f32, 0)), on(k950, make_insert8<SrFrom<num::kBf8>>(isa::Op::v_cvt_sr_bf8_f32, 0)),
   AQL_FP8(f32_fp8, F32From, 0), AQL_BF8(f32_bf8, F32From, 0), AQL_FP8(pk_f32_fp8, PkF32From, 0), AQL_BF8(pk_f32_bf8, PkF32From, 0),
   AQL_VALU(v_cvt_f32_i32), AQL_VALU(v_cvt_f32_u32), AQL_VALU(v_cvt_f64_i32), AQL_VALU(v_cvt_f64_u32),
   AQL_VALU_AS(v_cvt_f32_ubyte0, UByte<0>, 0), AQL_VALU_AS(v_cvt_f32_ubyte1, UByte<1>, 0),
@@ -194,7 +177,6 @@ constexpr ValuOp kOps[] = {
   AQL_VALU(v_cvt_pknorm_i16_f32), AQL_VALU(v_cvt_pknorm_u16_f32),
   AQL_VALU(v_cvt_pk_u16_u32), AQL_VALU(v_cvt_pk_i16_i32),
   AQL_VALU_FLAGS(v_cvt_pk_u8_f32, kRoundBySource), make_pkaccum(),
-  AQL_VALU_FLAGS(v_ashr_pk_i8_i32, kKeepHigh), AQL_VALU_FLAGS(v_ashr_pk_u8_i32, kKeepHigh), AQL_VALU(v_prng_b32),
 };
 
 } // namespace

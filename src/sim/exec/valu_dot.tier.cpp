@@ -18,25 +18,11 @@ namespace aql::sim::AQL_TIER_NS {
 #include "sim/exec/valu_lane.hpp"
 #include "sim/exec/valu_f16.hpp"
 
-// A register of two 16-bit elements as one operand: op_sel, op_sel_hi (and neg for floats) apply to the halves.
-struct PairF16 { u32 v; };
-struct PairI16 { u32 v; };
-template <> struct Lane<PairF16> {
-  static constexpr Ty ty = Ty::pkf16; static constexpr u8 rows = 1;
-  AQL_INLINE PairF16 get(const u32* p, unsigned i) { return {p[i]}; }
-  AQL_INLINE void put(u32* p, unsigned i, PairF16 v) { p[i] = v.v; }
-};
-template <> struct Lane<PairI16> {
-  static constexpr Ty ty = Ty::pk16; static constexpr u8 rows = 1;
-  AQL_INLINE PairI16 get(const u32* p, unsigned i) { return {p[i]}; }
-  AQL_INLINE void put(u32* p, unsigned i, PairI16 v) { p[i] = v.v; }
-};
-
 namespace {
 
 AQL_INLINE f32 flushed(f32 v) { return (as_u32(v) & 0x7f800000u) == 0 ? as_f32(as_u32(v) & 0x80000000u) : v; }
 template <bool Flush> AQL_INLINE f32 element(u32 pair, unsigned h) {
-  const Half e = half(h == 0 ? pair : pair >> 16);
+  const Half32 e = half(h == 0 ? pair : pair >> 16);
   return wide(Flush ? flush(e) : e);
 }
 // NaN sources in the order a.lo b.lo a.hi b.hi, then the accumulator.

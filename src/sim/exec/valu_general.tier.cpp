@@ -84,11 +84,11 @@ void and_xor(u32* p, u32 keep, u32 flip) {
   AQL_LANES p[i] = (p[i] & keep) ^ flip;
 }
 
-// abs and neg of a float source; integers have none.
+// abs and neg of a float source; integers have none. Assumed: outside VOP3P, those of a packed source act on both halves.
 void sign_modifiers(u32* p, Ty ty, bool abs, bool neg) {
   if (!abs && !neg) return;
-  const u32 sign = ty == Ty::f16 ? 0x8000u : 0x80000000u;
-  if (ty == Ty::f32 || ty == Ty::f16) and_xor(p, abs ? ~sign : ~0u, neg ? sign : 0u);
+  const u32 sign = ty == Ty::pkf16 ? 0x80008000u : ty == Ty::f16 ? 0x8000u : 0x80000000u;
+  if (ty == Ty::f32 || ty == Ty::f16 || ty == Ty::pkf16) and_xor(p, abs ? ~sign : ~0u, neg ? sign : 0u);
   if (ty == Ty::f64) and_xor(p + kLanes, abs ? ~sign : ~0u, neg ? sign : 0u);
 }
 

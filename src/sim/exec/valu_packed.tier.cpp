@@ -17,15 +17,43 @@ namespace aql::sim::AQL_TIER_NS {
 namespace {
 
 // --- f16 pairs
-template <bool P> struct AddHalf { static Half apply(Half a, Half b, const Ctx& c) { return settle(narrow<P>(wide(a) + wide(b), c), a, b); } };
-template <bool P> struct MulHalf { static Half apply(Half a, Half b, const Ctx& c) { return settle(narrow<P>(wide(a) * wide(b), c), a, b); } };
-template <bool P> struct FmaHalf {
-  static Half apply(Half a, Half b, Half d, const Ctx& c) { return settle(narrow<P>(wide64(a) * wide64(b) + wide64(d), c), a, b, d); }
-};
-struct MinHalf { static Half apply(Half a, Half b, const Ctx& c) { return pick<false>(a, b, c.mode.ieee()); } };
-struct MaxHalf { static Half apply(Half a, Half b, const Ctx& c) { return pick<true>(a, b, c.mode.ieee()); } };
-struct Minimum3Half { static Half apply(Half a, Half b, Half d) { return pick_nan_first<false>(pick_nan_first<false>(a, b), d); } };
-struct Maximum3Half { static Half apply(Half a, Half b, Half d) { return pick_nan_first<true>(pick_nan_first<true>(a, b), d); } };
+struct MinHalf { static Half32 apply(Half32 a, Half32 b, const Ctx& c) { return pick<false>(a, b, c.mode.ieee()); } };
+struct MaxHalf { static Half32 apply(Half32 a, Half32 b, const Ctx& c) { return pick<true>(a, b, c.mode.ieee()); } };
+struct Minimum3Half { static Half32 apply(Half32 a, Half32 b, Half32 d) { return pick_nan_first<false>(pick_nan_first<false>(a, b), d); } };
+struct Maximum3Half { static Half32 apply(Half32 a, Half32 b, Half32 d) { return pick_nan_first<true>(pick_nan_first<true>(a, b), d); } };
+
+// Both halves of each register.
+AQL_INLINE Half32 low(u32 v) { return {v & 0xffffu}; }
+AQL_INLINE Half32 high(u32 v) { return {v >> 16}; }
+template <class Op, class... Rows> AQL_INLINE u32 both(const Ctx& c, Rows... v) {
+  if constexpr (requires { Op::apply(low(v)..., c); }) return Op::apply(low(v)..., c).bits | Op::apply(high(v)..., c).bits << 16;
+  else return Op::apply(low(v)...).bits | Op::apply(high(v)...).bits << 16;
+}
+template <class Op> static void lanes_halves(LaneIo& io) {
+  u32* const dst = io.dst;
+  const u32 *const a = io.src[0], *const b = io.src[1], *const d = io.src[2];
+  if constexpr (make_op<Op>(isa::Op{}, 0).nsrc == 3) {
+    AQL_LANES dst[i] = both<Op>(io, a[i], b[i], d[i]);
+  } else {
+    AQL_LANES dst[i] = both<Op>(io, a[i], b[i]);
+  }
+}
+template <template <bool> class Op> static void lanes_halves_either(LaneIo& io) {
+  if (plain_half(io)) lanes_halves<Op<true>>(io);
+  else lanes_halves<Op<false>>(io);
+}
+template <class Op> consteval ValuOp make_halves(isa::Op code, u32 flags) {
+  ValuOp op = make_op<Op>(code, flags);
+  op.kernel = &lanes_halves<Op>;
+  op.dst = Ty::pkf16;
+  for (unsigned n = 0; n < op.nsrc; ++n) op.src[n] = Ty::pkf16;
+  return op;
+}
+template <template <bool> class Op> consteval ValuOp make_halves_either(isa::Op code, u32 flags) {
+  ValuOp op = make_halves<Op<false>>(code, flags);
+  op.kernel = &lanes_halves_either<Op>;
+  return op;
+}
 
 // --- integer pairs
 AQL_INLINE u16 cap_u16(i32 v) { return static_cast<u16>(v < 0 ? 0 : v > 0xffff ? 0xffff : v); }
@@ -82,19 +110,21 @@ struct v_pk_mov_b32 {
 // mixlo and mixhi once more to f16. bind_valu packs the modifiers into imm, because they mean something of their own here:
 // bits 0-2 op_sel (half), 3-5 op_sel_hi (is f16), 6-8 negate, 9-11 absolute value.
 AQL_INLINE f32 mixed(u32 v, unsigned n, const Ctx& c) {
-  const bool is_half = (c.imm >> (3 + n) & 1u) != 0;
-  const Half h = half((c.imm >> n & 1u) != 0 ? v >> 16 : v);
-  const Half kept = (c.mode.denorm16_64() & 1u) != 0 ? h : flush(h);
-  const u32 single = (c.mode.denorm32() & 1u) == 0 && (v & 0x7f800000u) == 0 ? v & 0x80000000u : v;
-  const u32 bits = is_half ? as_u32(wide(kept)) : single;
-  return as_f32(((c.imm >> (9 + n) & 1u) != 0 ? bits & 0x7fffffffu : bits) ^ (c.imm >> (6 + n) & 1u) << 31);
+  const u32 imm = c.imm >> n;
+  const u32 h = (imm & 1u) != 0 ? v >> 16 : v & 0xffffu;
+  const u32 keep16 = (c.mode.denorm16_64() & 1u) != 0 ? ~0u : 0x8000u, keep32 = (c.mode.denorm32() & 1u) != 0 ? ~0u : 0x80000000u;
+  const u32 from_half = as_u32(wide({(h & 0x7c00u) == 0 ? h & keep16 : h}));
+  const u32 single = (v & 0x7f800000u) == 0 ? v & keep32 : v;
+  const u32 magnitude = (imm >> 9 & 1u) != 0 ? 0x7fffffffu : ~0u;
+  return as_f32((((imm >> 3 & 1u) != 0 ? from_half : single) & magnitude) ^ (imm >> 6 & 1u) << 31);
 }
+AQL_INLINE u32 take_nan(u32 r, f32 v) { return v != v ? as_u32(v) | 0x400000u : r; }
 AQL_INLINE f32 mixed_fma(u32 a, u32 b, u32 d, const Ctx& c) {
   const f32 x = mixed(a, 0, c), y = mixed(b, 1, c), z = mixed(d, 2, c), r = __builtin_fmaf(x, y, z);
-  return x != x ? quiet(x) : y != y ? quiet(y) : z != z ? quiet(z) : r != r ? as_f32(0xffc00000u) : r;
+  return as_f32(take_nan(take_nan(take_nan(r != r ? 0xffc00000u : as_u32(r), z), y), x));
 }
 struct v_fma_mix_f32 { static f32 apply(u32 a, u32 b, u32 d, const Ctx& c) { return mixed_fma(a, b, d, c); } };
-template <bool P> struct MixHalf { static Half apply(u32 a, u32 b, u32 d, const Ctx& c) { return narrow<P>(mixed_fma(a, b, d, c), c); } };
+template <bool P> struct MixHalf { static Half32 apply(u32 a, u32 b, u32 d, const Ctx& c) { return narrow<P>(mixed_fma(a, b, d, c), c); } };
 // The handler rounds as MODE says for the f16 result; the fma before it rounds as MODE says for f32.
 void lanes_mix_half(LaneIo& io) {
   constexpr unsigned kCsrRound[4] = {0, 2u << 13, 1u << 13, 3u << 13};
@@ -110,10 +140,10 @@ consteval ValuOp make_mix_half(isa::Op code, u32 half) {
 }
 
 constexpr ValuOp kOps[] = {
-  AQL_VALU_HALF_PK(v_pk_add_f16, AddHalf, 0), AQL_VALU_HALF_PK(v_pk_mul_f16, MulHalf, 0), AQL_VALU_HALF_PK(v_pk_fma_f16, FmaHalf, 0),
-  AQL_VALU_HALF_PK(v_pk_fmac_f16, FmaHalf, kReadsDst),
-  AQL_VALU_PK(v_pk_min_f16, MinHalf), AQL_VALU_PK(v_pk_max_f16, MaxHalf),
-  AQL_VALU_PK(v_pk_minimum3_f16, Minimum3Half), AQL_VALU_PK(v_pk_maximum3_f16, Maximum3Half),
+  make_halves_either<AddHalf>(isa::Op::v_pk_add_f16, 0), make_halves_either<MulHalf>(isa::Op::v_pk_mul_f16, 0),
+  make_halves_either<FmaHalf>(isa::Op::v_pk_fma_f16, 0), make_halves_either<FmaHalf>(isa::Op::v_pk_fmac_f16, kReadsDst),
+  make_halves<MinHalf>(isa::Op::v_pk_min_f16, 0), make_halves<MaxHalf>(isa::Op::v_pk_max_f16, 0),
+  make_halves<Minimum3Half>(isa::Op::v_pk_minimum3_f16, 0), make_halves<Maximum3Half>(isa::Op::v_pk_maximum3_f16, 0),
   AQL_VALU_PK(v_pk_add_u16, AddU16), AQL_VALU_PK(v_pk_sub_u16, SubU16), AQL_VALU_PK(v_pk_add_i16, AddI16),
   AQL_VALU_PK(v_pk_sub_i16, SubI16), AQL_VALU_PK(v_pk_mul_lo_u16, MulLoU16), AQL_VALU_PK(v_pk_mad_u16, MadU16),
   AQL_VALU_PK(v_pk_mad_i16, MadI16), AQL_VALU_PK(v_pk_lshlrev_b16, LshlrevB16), AQL_VALU_PK(v_pk_lshrrev_b16, LshrrevB16),

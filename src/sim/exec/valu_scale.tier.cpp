@@ -3,7 +3,7 @@
 // The scale is the exponent field of an f32 operand, read as e8m0 (field 255 makes the result NaN, or the largest value where the
 // format has no NaN). Decoding multiplies by it and rounds to nearest even; encoding divides by it and rounds once, to nearest even
 // or stochastically (aql/numerics.hpp). Both go through f64, which holds every such product exactly. fp8 and bf8 results overflow to NaN or infinity unless
-// MODE.FP16_OVFL clamps them; fp6, bf6 and fp4 clamp always. Random numbers of packed forms: one v_prng_b32 step per element.
+// MODE.FP16_OVFL clamps them; fp6, bf6 and fp4 clamp always. Subnormals are never flushed. Random numbers of packed forms: one v_prng_b32 step per element.
 #include <cstdint>
 #include <utility>
 #include <immintrin.h>
@@ -17,17 +17,6 @@ AQL_TIER_BEGIN
 namespace aql::sim::AQL_TIER_NS {
 #include "sim/exec/valu_lane.hpp"
 #include "sim/exec/valu_f16.hpp"
-
-struct PairF32 { f32 lo, hi; };
-template <> struct Lane<PairF32> {
-  static constexpr Ty ty = Ty::pk32; static constexpr u8 rows = 2;
-  AQL_INLINE void put(u32* p, unsigned i, PairF32 v) { p[i] = as_u32(v.lo); p[kLanes + i] = as_u32(v.hi); }
-};
-struct PairF16 { u32 v; };
-template <> struct Lane<PairF16> {
-  static constexpr Ty ty = Ty::pkf16; static constexpr u8 rows = 1;
-  AQL_INLINE void put(u32* p, unsigned i, PairF16 v) { p[i] = v.v; }
-};
 
 namespace {
 
@@ -79,35 +68,35 @@ template <FloatFormat F, class W> AQL_INLINE u32 widen_scaled(u32 code, f64 scal
 // --- one or two elements
 // To 8 bits, two elements; the word by op_sel[3].
 template <FloatFormat F> struct PkFromF32 {
-  static u16 apply(u32 a, u32 b, u32 s, const Ctx& c) {
+  static Word16 apply(f32 a, f32 b, u32 s, const Ctx& c) {
     const f64 k = inverse_of(s);
-    return as_u16(narrow_scaled<F, F32>(a, k, c) | narrow_scaled<F, F32>(b, k, c) << 8);
+    return {narrow_scaled<F, F32>(as_u32(a), k, c) | narrow_scaled<F, F32>(as_u32(b), k, c) << 8};
   }
 };
 template <FloatFormat F, class W> struct PkFrom16 {
-  static u16 apply(u32 a, u32 s, const Ctx& c) {
+  static Word16 apply(PairF16 a, u32 s, const Ctx& c) {
     const f64 k = inverse_of(s);
-    return as_u16(narrow_scaled<F, W>(a, k, c) | narrow_scaled<F, W>(a >> 16, k, c) << 8);
+    return {narrow_scaled<F, W>(a.v, k, c) | narrow_scaled<F, W>(a.v >> 16, k, c) << 8};
   }
 };
 // To 8 bits, stochastic, one element; the byte by op_sel[3:2].
-template <FloatFormat F, class W> struct SrFrom {
-  static u32 apply(u32 a, u32 random, u32 s, const Ctx& c) { return narrow_random<F, W>(a, random, inverse_of(s), c); }
+template <FloatFormat F> struct SrFromF32 {
+  static u32 apply(f32 a, u32 random, u32 s, const Ctx& c) { return narrow_random<F, F32>(as_u32(a), random, inverse_of(s), c); }
 };
 template <FloatFormat F, class W> struct SrFrom16 {
-  static u32 apply(u16 a, u32 random, u32 s, const Ctx& c) { return narrow_random<F, W>(a, random, inverse_of(s), c); }
+  static u32 apply(Half32 a, u32 random, u32 s, const Ctx& c) { return narrow_random<F, W>(a.bits, random, inverse_of(s), c); }
 };
 // To 4 bits, two elements in a byte.
 struct Fp4FromF32 {
-  static u32 apply(u32 a, u32 b, u32 s, const Ctx& c) {
+  static u32 apply(f32 a, f32 b, u32 s, const Ctx& c) {
     const f64 k = inverse_of(s);
-    return narrow_scaled<num::kFp4, F32>(a, k, c) | narrow_scaled<num::kFp4, F32>(b, k, c) << 4;
+    return narrow_scaled<num::kFp4, F32>(as_u32(a), k, c) | narrow_scaled<num::kFp4, F32>(as_u32(b), k, c) << 4;
   }
 };
 template <class W> struct Fp4From16 {
-  static u32 apply(u32 a, u32 s, const Ctx& c) {
+  static u32 apply(PairF16 a, u32 s, const Ctx& c) {
     const f64 k = inverse_of(s);
-    return narrow_scaled<num::kFp4, W>(a, k, c) | narrow_scaled<num::kFp4, W>(a >> 16, k, c) << 4;
+    return narrow_scaled<num::kFp4, W>(a.v, k, c) | narrow_scaled<num::kFp4, W>(a.v >> 16, k, c) << 4;
   }
 };
 struct Fp4SrFromF32 {
@@ -118,9 +107,9 @@ struct Fp4SrFromF32 {
   }
 };
 template <class W> struct Fp4SrFrom16 {
-  static u32 apply(u32 a, u32 random, u32 s, const Ctx& c) {
+  static u32 apply(PairF16 a, u32 random, u32 s, const Ctx& c) {
     const f64 k = inverse_of(s);
-    return narrow_random<num::kFp4, W>(a, random, k, c) | narrow_random<num::kFp4, W>(a >> 16, next_random(random), k, c) << 4;
+    return narrow_random<num::kFp4, W>(a.v, random, k, c) | narrow_random<num::kFp4, W>(a.v >> 16, next_random(random), k, c) << 4;
   }
 };
 // From 8 bits: a word by op_sel[0], or a byte by op_sel[1:0]. From 4 bits: a byte by op_sel[1:0].
@@ -146,7 +135,7 @@ template <FloatFormat F> struct F32From {
   static f32 apply(u32 v, u32 s, const Ctx& c) { return as_f32(widen_scaled<F, F32>(source_byte(v, c), scale_of(s))); }
 };
 template <FloatFormat F> struct F16From {
-  static Half apply(u32 v, u32 s, const Ctx& c) { return half(widen_scaled<F, F16>(source_byte(v, c), scale_of(s))); }
+  static Half32 apply(u32 v, u32 s, const Ctx& c) { return half(widen_scaled<F, F16>(source_byte(v, c), scale_of(s))); }
 };
 
 // --- blocks of 32 six-bit elements
@@ -200,15 +189,16 @@ template <FloatFormat F, class W> struct Unblock {
   }
 };
 
-#define AQL_S(code, ...) make_op<__VA_ARGS__>(isa::Op::v_cvt_scalef32_##code, 0)
-#define AQL_S_WORD(code, ...) make_op<__VA_ARGS__>(isa::Op::v_cvt_scalef32_##code, kKeepHigh)
-#define AQL_S_BYTE(code, ...) make_insert8<__VA_ARGS__>(isa::Op::v_cvt_scalef32_##code)
+constexpr u32 kOwnDenorm = kKeepSourceDenorm | kKeepResultDenorm;
+#define AQL_S(code, ...) make_op<__VA_ARGS__>(isa::Op::v_cvt_scalef32_##code, kOwnDenorm)
+#define AQL_S_WORD(code, ...) make_op<__VA_ARGS__>(isa::Op::v_cvt_scalef32_##code, kKeepHigh | kOwnDenorm)
+#define AQL_S_BYTE(code, ...) make_insert8<__VA_ARGS__>(isa::Op::v_cvt_scalef32_##code, kOwnDenorm)
 
 constexpr ValuOp kOps[] = {
   AQL_S_WORD(pk_fp8_f32, PkFromF32<num::kFp8>), AQL_S_WORD(pk_bf8_f32, PkFromF32<num::kBf8>),
   AQL_S_WORD(pk_fp8_f16, PkFrom16<num::kFp8, F16>), AQL_S_WORD(pk_bf8_f16, PkFrom16<num::kBf8, F16>),
   AQL_S_WORD(pk_fp8_bf16, PkFrom16<num::kFp8, BF16>), AQL_S_WORD(pk_bf8_bf16, PkFrom16<num::kBf8, BF16>),
-  AQL_S_BYTE(sr_fp8_f32, SrFrom<num::kFp8, F32>), AQL_S_BYTE(sr_bf8_f32, SrFrom<num::kBf8, F32>),
+  AQL_S_BYTE(sr_fp8_f32, SrFromF32<num::kFp8>), AQL_S_BYTE(sr_bf8_f32, SrFromF32<num::kBf8>),
   AQL_S_BYTE(sr_fp8_f16, SrFrom16<num::kFp8, F16>), AQL_S_BYTE(sr_bf8_f16, SrFrom16<num::kBf8, F16>),
   AQL_S_BYTE(sr_fp8_bf16, SrFrom16<num::kFp8, BF16>), AQL_S_BYTE(sr_bf8_bf16, SrFrom16<num::kBf8, BF16>),
   AQL_S_BYTE(pk_fp4_f32, Fp4FromF32), AQL_S_BYTE(pk_fp4_f16, Fp4From16<F16>), AQL_S_BYTE(pk_fp4_bf16, Fp4From16<BF16>),

@@ -125,20 +125,20 @@ struct SinNear { static f32 apply(f32 a) { return kept(sine(near_turns(a)), a); 
 struct CosNear { static f32 apply(f32 a) { return kept(cosine(near_turns(a)), a); } };
 
 // --- f16: subnormals by MODE, which the handler applies
-template <bool P> struct RcpHalf { static Half apply(Half a, const Ctx& c) { return settle(narrow<P>(reciprocal(wide64(a)), c), a); } };
-template <bool P> struct RsqHalf { static Half apply(Half a, const Ctx& c) { return settle(narrow<P>(reciprocal_root(wide64(a)), c), a); } };
-template <bool P> struct SqrtHalf { static Half apply(Half a, const Ctx& c) { return settle(narrow<P>(root(wide64(a)), c), a); } };
-template <bool P> struct ExpHalf { static Half apply(Half a, const Ctx& c) { return settle(narrow<P>(power_of_two(wide64(a)), c), a); } };
+template <bool P> struct RcpHalf { static Half32 apply(Half32 a, const Ctx& c) { return settle(narrow<P>(reciprocal(wide64(a)), c), a); } };
+template <bool P> struct RsqHalf { static Half32 apply(Half32 a, const Ctx& c) { return settle(narrow<P>(reciprocal_root(wide64(a)), c), a); } };
+template <bool P> struct SqrtHalf { static Half32 apply(Half32 a, const Ctx& c) { return settle(narrow<P>(root(wide64(a)), c), a); } };
+template <bool P> struct ExpHalf { static Half32 apply(Half32 a, const Ctx& c) { return settle(narrow<P>(power_of_two(wide64(a)), c), a); } };
 template <bool P> struct LogHalf {
-  static Half apply(Half a, const Ctx& c) {
+  static Half32 apply(Half32 a, const Ctx& c) {
     const f64 x = wide64(a);
     return settle(narrow<P>(log_special(x, log_two(log_domain(x))), c), a);
   }
 };
-AQL_INLINE f64 turns(Half a) { return (a.bits & 0x7fffu) < 0x7c00u ? wide64(a) : 0.0; }
-AQL_INLINE Half no_infinity(Half r, Half a) { return is_nan(a) ? quiet(a) : is_inf(a) ? half(0xfe00u) : r; }
-template <bool P> struct SinHalf { static Half apply(Half a, const Ctx& c) { return no_infinity(narrow<P>(sine(turns(a)), c), a); } };
-template <bool P> struct CosHalf { static Half apply(Half a, const Ctx& c) { return no_infinity(narrow<P>(cosine(turns(a)), c), a); } };
+AQL_INLINE f64 turns(Half32 a) { return (a.bits & 0x7fffu) < 0x7c00u ? wide64(a) : 0.0; }
+AQL_INLINE Half32 no_infinity(Half32 r, Half32 a) { return is_nan(a) ? quiet(a) : is_inf(a) ? half(0xfe00u) : r; }
+template <bool P> struct SinHalf { static Half32 apply(Half32 a, const Ctx& c) { return no_infinity(narrow<P>(sine(turns(a)), c), a); } };
+template <bool P> struct CosHalf { static Half32 apply(Half32 a, const Ctx& c) { return no_infinity(narrow<P>(cosine(turns(a)), c), a); } };
 
 // --- f64
 AQL_INLINE f64 settled(f64 r, f64 a) { return a != a ? quiet(a) : r != r ? invalid() : r; }

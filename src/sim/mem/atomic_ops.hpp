@@ -50,8 +50,8 @@ inline F extreme(F a, F b, bool flush_in) noexcept {
   if (std::isnan(a)) return b;
   if (std::isnan(b)) return a;
   const F x = flush_in ? flush(a) : a, y = flush_in ? flush(b) : b;
-  const bool a_is_less = x < y || (x == y && std::signbit(x) && !std::signbit(y));
-  return a_is_less != kMax ? a : b;
+  const auto less = [](F p, F q) { return p < q || (p == q && std::signbit(p) && !std::signbit(q)); };
+  return (kMax ? less(x, y) : less(y, x)) ? b : a; // memory keeps its value when they are equal
 }
 
 // Packed 16-bit sums. The f32 sum of two such numbers, rounded again, is the correctly rounded sum.

@@ -18,12 +18,17 @@ struct LaneOps {
   bool (*consecutive)(const std::uint64_t* address);
   // The lanes with address - begin <= last.
   std::uint64_t (*inside_mask)(const std::uint64_t* address, std::uint64_t begin, std::uint64_t last);
+  // The same for 32-bit offsets: (offset[l] + add) mod 2^32, less `begin`, <= last.
+  bool (*inside32)(const std::uint32_t* offset, std::uint32_t add, std::uint64_t exec, std::uint32_t begin, std::uint32_t last);
   // out[l] = base + offset[l], the offsets zero-extended; and the sum of two registers that hold 64 bits, and `add`.
   void (*widen)(std::uint64_t base, const std::uint32_t* offset, std::uint64_t* out);
   void (*join)(const std::uint32_t* low, const std::uint32_t* high, std::uint64_t add, std::uint64_t* out);
   // Host address of a lane's data: address[l] + delta. Row d of `rows` is dword d of every lane; 1-4 dwords.
   void (*load)(const std::uint64_t* address, std::uint64_t delta, std::uint64_t exec, std::uint32_t dwords, std::uint32_t (*rows)[64]);
   void (*store)(const std::uint64_t* address, std::uint64_t delta, std::uint64_t exec, std::uint32_t dwords, const std::uint32_t (*rows)[64]);
+  // The same at base + (offset[l] + add) mod 2^32: LDS, and global memory behind a scalar base.
+  void (*load32)(const std::uint32_t* offset, std::uint32_t add, std::uint64_t base, std::uint64_t exec, std::uint32_t dwords, std::uint32_t (*rows)[64]);
+  void (*store32)(const std::uint32_t* offset, std::uint32_t add, std::uint64_t base, std::uint64_t exec, std::uint32_t dwords, const std::uint32_t (*rows)[64]);
   // One or two bytes a lane; loads zero-extend.
   void (*load_small)(const std::uint64_t* address, std::uint64_t delta, std::uint64_t exec, std::uint32_t size_bytes, std::uint32_t* row);
   void (*store_small)(const std::uint64_t* address, std::uint64_t delta, std::uint64_t exec, std::uint32_t size_bytes, const std::uint32_t* row);

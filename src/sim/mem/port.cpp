@@ -1,5 +1,6 @@
 #include "sim/mem/port.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -130,6 +131,19 @@ bool MemoryPort::resolve(const std::uint64_t* address, std::uint64_t exec, std::
   return true;
 }
 
+bool MemoryPort::resolve32(std::uint64_t base, const std::uint32_t* offset, std::uint64_t exec, std::uint32_t size_bytes, FaultAccess access, std::uint64_t& host) {
+  const auto permissions = needed(access);
+  const auto* extent = lookup(base + offset[std::countr_zero(exec)]);
+  if (extent == nullptr || (extent->permissions & permissions) != permissions || extent->end - extent->begin < size_bytes) return false;
+  // base + offset in [begin, end - size], as a range of 32-bit offsets. Where base + 2^32 would wrap the slow way is taken.
+  const std::uint64_t last = extent->end - size_bytes;
+  if (base > last || base + 0xffffffffu < base) return false;
+  const std::uint64_t low = extent->begin > base ? extent->begin - base : 0, high = std::min<std::uint64_t>(last - base, 0xffffffffu);
+  if (low > high || !lane_ops().inside32(offset, 0, exec, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high - low))) return false;
+  host = reinterpret_cast<std::uint64_t>(extent->host) - extent->begin + base;
+  return true;
+}
+
 bool MemoryPort::check(const std::uint64_t* address, std::uint64_t exec, std::uint32_t size_bytes, FaultAccess access, Fault& fault) {
   if (exec == 0) return true;
   std::uint64_t spill[64];
@@ -158,6 +172,28 @@ bool MemoryPort::store_dwords(const std::uint64_t* address, std::uint64_t exec, 
   if (!resolve(address, exec, dwords * 4, FaultAccess::write, spill, lanes, fault)) return false;
   lane_ops().store(lanes.address, lanes.delta, exec, dwords, in);
   return true;
+}
+
+bool MemoryPort::load_dwords(std::uint64_t base, const std::uint32_t* offset, std::uint64_t exec, std::uint32_t dwords, std::uint32_t (*out)[64], CachePolicy policy, Fault& fault) {
+  if (exec == 0) return true;
+  if (std::uint64_t host = 0; resolve32(base, offset, exec, dwords * 4, FaultAccess::read, host)) {
+    lane_ops().load32(offset, 0, host, exec, dwords, out);
+    return true;
+  }
+  std::uint64_t address[64];
+  lane_ops().widen(base, offset, address);
+  return load_dwords(address, exec, dwords, out, policy, fault);
+}
+
+bool MemoryPort::store_dwords(std::uint64_t base, const std::uint32_t* offset, std::uint64_t exec, std::uint32_t dwords, const std::uint32_t (*in)[64], CachePolicy policy, Fault& fault) {
+  if (exec == 0) return true;
+  if (std::uint64_t host = 0; resolve32(base, offset, exec, dwords * 4, FaultAccess::write, host)) {
+    lane_ops().store32(offset, 0, host, exec, dwords, in);
+    return true;
+  }
+  std::uint64_t address[64];
+  lane_ops().widen(base, offset, address);
+  return store_dwords(address, exec, dwords, in, policy, fault);
 }
 
 bool MemoryPort::load_small(const std::uint64_t* address, std::uint64_t exec, std::uint32_t size_bytes, std::uint32_t* out, CachePolicy, Fault& fault) {

@@ -38,6 +38,9 @@ public:
   // VReg-like rows of 64 dwords). Inactive lanes of `out` are unchanged.
   bool load_dwords(const std::uint64_t* address, std::uint64_t exec, std::uint32_t dwords, std::uint32_t (*out)[64], CachePolicy policy, Fault& fault);
   bool store_dwords(const std::uint64_t* address, std::uint64_t exec, std::uint32_t dwords, const std::uint32_t (*in)[64], CachePolicy policy, Fault& fault);
+  // The same at base + offset[lane], the offsets zero-extended.
+  bool load_dwords(std::uint64_t base, const std::uint32_t* offset, std::uint64_t exec, std::uint32_t dwords, std::uint32_t (*out)[64], CachePolicy policy, Fault& fault);
+  bool store_dwords(std::uint64_t base, const std::uint32_t* offset, std::uint64_t exec, std::uint32_t dwords, const std::uint32_t (*in)[64], CachePolicy policy, Fault& fault);
   // Sub-dword: size 1 or 2; loads zero-extend into out[lane], stores take the low bits.
   bool load_small(const std::uint64_t* address, std::uint64_t exec, std::uint32_t size_bytes, std::uint32_t* out, CachePolicy policy, Fault& fault);
   bool store_small(const std::uint64_t* address, std::uint64_t exec, std::uint32_t size_bytes, const std::uint32_t* in, CachePolicy policy, Fault& fault);
@@ -59,6 +62,8 @@ private:
   };
   // Translates every active lane or fills `fault` with the first bad one. Lanes in more than one region: host addresses go to `spill`.
   bool resolve(const std::uint64_t* address, std::uint64_t exec, std::uint32_t size_bytes, FaultAccess access, std::uint64_t* spill, Lanes& lanes, Fault& fault);
+  // All lanes of base + offset in one extent: sets the host address of offset 0. False: not that simple.
+  bool resolve32(std::uint64_t base, const std::uint32_t* offset, std::uint64_t exec, std::uint32_t size_bytes, FaultAccess access, std::uint64_t& host);
   // The cached extent that holds `address`, or null: refreshed when the map's generation changes.
   const AddressMap::Extent* lookup(std::uint64_t address);
   std::byte* translate(std::uint64_t address, std::uint64_t size_bytes, std::uint8_t permissions);
