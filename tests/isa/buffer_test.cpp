@@ -10,14 +10,12 @@ using namespace aql::test;
 
 namespace {
 
-constexpr MemLine kMubufLines[] = {
+const MemCases kMubuf({
 #include "isa/cases/mubuf.inc"
-};
-const MemCases kMubuf(kMubufLines);
-constexpr MemLine kMtbufLines[] = {
+});
+const MemCases kMtbuf({
 #include "isa/cases/mtbuf.inc"
-};
-const MemCases kMtbuf(kMtbufLines);
+});
 
 bool is_cache(const MemCase& c) { return c.name == "wbl2" || c.name.rfind("inv", 0) == 0 || c.name.rfind("wbinv", 0) == 0; }
 bool is_typed(const MemCase& c) { return c.name.find("format") != std::string::npos; }

@@ -9,10 +9,9 @@ using namespace aql::test;
 
 namespace {
 
-constexpr MemLine kCasesLines[] = {
+const MemCases kCases({
 #include "isa/cases/ds.inc"
-};
-const MemCases kCases(kCasesLines);
+});
 
 bool is_gws(const MemCase& c) { return c.name.rfind("gws_", 0) == 0; }
 

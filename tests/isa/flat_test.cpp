@@ -8,18 +8,15 @@ using namespace aql::test;
 
 namespace {
 
-constexpr MemLine kFlatLines[] = {
+const MemCases kFlat({
 #include "isa/cases/flat.inc"
-};
-const MemCases kFlat(kFlatLines);
-constexpr MemLine kGlobalLines[] = {
+});
+const MemCases kGlobal({
 #include "isa/cases/global.inc"
-};
-const MemCases kGlobal(kGlobalLines);
-constexpr MemLine kScratchLines[] = {
+});
+const MemCases kScratch({
 #include "isa/cases/scratch.inc"
-};
-const MemCases kScratch(kScratchLines);
+});
 
 enum class Where : std::uint8_t { buffer, lds, scratch };
 
