@@ -1,4 +1,4 @@
-// Matrix instructions as the execution loop sees them: registers found and checked once an execution, then one call.
+// Matrix instructions as the execution loop sees them: registers found once an execution, then one call.
 // MFMA and SMFMAC run on all 64 lanes whatever EXEC says (ISA guides, "Execution Mask"); v_accvgpr_read and _write are moves
 // and obey it.
 
@@ -22,10 +22,10 @@ struct MatrixBinding {
   MatrixKernels kernels;
 };
 
-// Registers first..first+count-1 of the operand's file, or null where some do not exist.
-VReg* find_registers(Wave& wave, const isa::Operand& o, unsigned count) noexcept {
-  if (o.kind == isa::OperandKind::vgpr) return o.index + count <= wave.vgpr_count ? &wave.v(o.index) : nullptr;
-  if (o.kind == isa::OperandKind::agpr) return o.index + count <= wave.agpr_count ? &wave.a(o.index) : nullptr;
+// First register of a vector operand, or null for constants and SGPRs. The execution loop has checked that all of them exist.
+VReg* find_registers(Wave& wave, const isa::Operand& o) noexcept {
+  if (o.kind == isa::OperandKind::vgpr) return &wave.v(o.index);
+  if (o.kind == isa::OperandKind::agpr) return &wave.a(o.index);
   return nullptr;
 }
 
@@ -33,17 +33,12 @@ void fill(VReg& reg, std::uint32_t value) noexcept {
   for (std::uint32_t& lane : reg.lane) lane = value;
 }
 
-// The operand as registers: in place where possible, else built in `storage`: constants, SGPRs, and registers beyond the wave's
-// allocation, which read as v0 (ISA guides, "Out-of-Range VGPRs").
+// The operand as registers: in place, or built in `storage` from a constant or an SGPR.
 const VReg* source_registers(Wave& wave, const isa::Operand& o, unsigned count, VReg* storage, bool is_f64 = false) noexcept {
-  if (const VReg* in_place = find_registers(wave, o, count)) return in_place;
+  if (const VReg* in_place = find_registers(wave, o)) return in_place;
   for (unsigned r = 0; r < count; ++r) {
-    isa::Operand one = o;
-    one.index = static_cast<std::uint16_t>(o.index + r);
-    if (const VReg* reg = find_registers(wave, one, 1)) storage[r] = *reg;
-    else if (o.kind == isa::OperandKind::vgpr || o.kind == isa::OperandKind::agpr) storage[r] = wave.vgpr_count != 0 ? wave.v(0) : VReg{};
-    else if (o.kind == isa::OperandKind::sgpr) fill(storage[r], wave.sgpr[o.index & 127]);
-    else fill(storage[r], is_f64 && r % 2 == 1 ? o.value_hi : o.value);
+    const std::uint32_t constant = is_f64 && r % 2 == 1 ? o.value_hi : o.value;
+    fill(storage[r], o.kind == isa::OperandKind::sgpr ? wave.sgpr[o.index & 127] : constant);
   }
   return storage;
 }
@@ -62,8 +57,7 @@ bool overlap(const VReg* x, const VReg* y, unsigned count) noexcept { return x <
 Next run_matrix(Wave& wave, const Inst& inst) {
   const auto& binding = *static_cast<const MatrixBinding*>(inst.kernel);
   const MatrixPlan& plan = binding.plan;
-  VReg* d = find_registers(wave, inst.dst, plan.d_regs);
-  if (d == nullptr) return Next::fallthrough; // an out-of-range destination: nothing is written
+  VReg* d = find_registers(wave, inst.dst);
 
   VReg a[8], b[8], c[32], index;
   std::uint8_t scale_a[kLanes], scale_b[kLanes];
@@ -84,7 +78,7 @@ Next run_matrix(Wave& wave, const Inst& inst) {
       std::memcpy(c, job.c, plan.d_regs * sizeof(VReg));
       job.c = c;
     }
-    if (inst.format == isa::Format::vop3px && (inst.abid & 1) != 0) { // ABID[0] = 0: scales are 1
+    if (inst.format == isa::Format::vop3px) {
       const auto byte = [&](unsigned n) { return ((inst.mod.op_sel >> n) & 1u) + 2 * ((inst.mod.op_sel_hi >> n) & 1u); };
       job.scale_a = read_scale(wave, inst.src[3], byte(0), scale_a);
       job.scale_b = read_scale(wave, inst.sdst, byte(1), scale_b);
@@ -97,8 +91,7 @@ Next run_matrix(Wave& wave, const Inst& inst) {
 
 // v_accvgpr_read_b32, v_accvgpr_write_b32.
 Next move_register(Wave& wave, const Inst& inst) {
-  VReg* d = find_registers(wave, inst.dst, 1);
-  if (d == nullptr) return Next::fallthrough;
+  VReg* d = find_registers(wave, inst.dst);
   VReg storage;
   const VReg* s = source_registers(wave, inst.src[0], 1, &storage);
   const std::uint64_t exec = wave.exec();

@@ -45,6 +45,7 @@ AQL_INLINE VF as_f(VI v) { return (VF)v; }
 AQL_INLINE VI as_i(VF v) { return (VI)v; }
 AQL_INLINE VI select(VI mask, VI yes, VI no) { return (mask & yes) | (~mask & no); }
 AQL_INLINE VF select(VI mask, VF yes, VF no) { return as_f(select(mask, as_i(yes), as_i(no))); }
+AQL_INLINE VI add_wrapping(VI a, VI b) { return (VI)((VU)a + (VU)b); }
 AQL_INLINE VI shift_right_logical(VI v, int n) { return (VI)((VU)v >> n); }
 
 #if AQL_TIER == 2

@@ -43,7 +43,7 @@ struct IntegerMac {
   using Vector = VI;
   static AQL_INLINE VI load(const void* p) { return load_i(p); }
   static AQL_INLINE VI broadcast(const void* p) { return set1(scalar_i(p)); }
-  static AQL_INLINE VI mac(VI a, VI b, VI c) { return (VI)((VU)multiply_pairs(a, b) + (VU)c); }
+  static AQL_INLINE VI mac(VI a, VI b, VI c) { return add_wrapping(multiply_pairs(a, b), c); }
   static AQL_INLINE VI result(VI v) { return v; }
 };
 
@@ -194,7 +194,7 @@ struct FusedSum {
             const VI below = max(tile.ea(k, r, c) + tile.eb(k, c) - e[r][c], set1(-64));
             factor = as_f((below + (127 + 24)) << 23);
           }
-          s[r][c] += truncate(tile.va(k, r, c) * vb * factor);
+          s[r][c] = add_wrapping(s[r][c], truncate(tile.va(k, r, c) * vb * factor)); // NaN lanes overflow; they are done again
         }
       }
     }
@@ -214,7 +214,7 @@ struct FusedSum {
 #pragma GCC unroll 4
         for (int c = 0; c < kColumns; ++c) {
           const VI larger = max(e[r][c], e1[r][c]);
-          s[r][c] = shift_right(s[r][c], larger - e[r][c]) + shift_right(s1[r][c], larger - e1[r][c]);
+          s[r][c] = add_wrapping(shift_right(s[r][c], larger - e[r][c]), shift_right(s1[r][c], larger - e1[r][c]));
           e[r][c] = larger;
         }
       }
