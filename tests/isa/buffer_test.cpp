@@ -10,12 +10,14 @@ using namespace aql::test;
 
 namespace {
 
-const MemCases kMubuf({
+constexpr MemLine kMubufLines[] = {
 #include "isa/cases/mubuf.inc"
-});
-const MemCases kMtbuf({
+};
+const MemCases kMubuf(kMubufLines);
+constexpr MemLine kMtbufLines[] = {
 #include "isa/cases/mtbuf.inc"
-});
+};
+const MemCases kMtbuf(kMtbufLines);
 
 bool is_cache(const MemCase& c) { return c.name == "wbl2" || c.name.rfind("inv", 0) == 0 || c.name.rfind("wbinv", 0) == 0; }
 bool is_typed(const MemCase& c) { return c.name.find("format") != std::string::npos; }

@@ -9,9 +9,10 @@ using namespace aql::test;
 
 namespace {
 
-const MemCases kCases({
+constexpr MemLine kCasesLines[] = {
 #include "isa/cases/ds.inc"
-});
+};
+const MemCases kCases(kCasesLines);
 
 bool is_gws(const MemCase& c) { return c.name.rfind("gws_", 0) == 0; }
 

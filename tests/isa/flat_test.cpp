@@ -8,15 +8,18 @@ using namespace aql::test;
 
 namespace {
 
-const MemCases kFlat({
+constexpr MemLine kFlatLines[] = {
 #include "isa/cases/flat.inc"
-});
-const MemCases kGlobal({
+};
+const MemCases kFlat(kFlatLines);
+constexpr MemLine kGlobalLines[] = {
 #include "isa/cases/global.inc"
-});
-const MemCases kScratch({
+};
+const MemCases kGlobal(kGlobalLines);
+constexpr MemLine kScratchLines[] = {
 #include "isa/cases/scratch.inc"
-});
+};
+const MemCases kScratch(kScratchLines);
 
 enum class Where : std::uint8_t { buffer, lds, scratch };
 
