@@ -12,6 +12,7 @@
 
 #include <aql/packet.hpp>
 #include <aql/queue.hpp>
+#include <aql/command_list.hpp>
 
 #include <aql/bundle.hpp>
 #include <aql/code_object.hpp>

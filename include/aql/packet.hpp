@@ -55,10 +55,11 @@ constexpr std::uint64_t get64(const abi::Slot& slot, unsigned word) noexcept {
   return slot.word[word] | static_cast<std::uint64_t>(slot.word[word + 1]) << 32;
 }
 constexpr std::uint32_t header_word(abi::PacketType type, Barrier barrier, Scope acquire, Scope release) noexcept {
-  return abi::HeaderType::encode<std::uint32_t>(static_cast<std::uint64_t>(type)) |
-         abi::HeaderBarrier::encode<std::uint32_t>(static_cast<std::uint64_t>(barrier)) |
-         abi::HeaderAcquire::encode<std::uint32_t>(static_cast<std::uint64_t>(acquire)) |
-         abi::HeaderRelease::encode<std::uint32_t>(static_cast<std::uint64_t>(release));
+  constexpr std::uint32_t kFields = abi::HeaderBarrier::encode<std::uint32_t>(~0u) | abi::HeaderAcquire::encode<std::uint32_t>(~0u) |
+                                    abi::HeaderRelease::encode<std::uint32_t>(~0u);
+  return static_cast<std::uint32_t>(type) |
+         ((static_cast<std::uint32_t>(barrier) << abi::HeaderBarrier::kShift | static_cast<std::uint32_t>(acquire) << abi::HeaderAcquire::kShift |
+           static_cast<std::uint32_t>(release) << abi::HeaderRelease::kShift) & kFields);
 }
 constexpr std::uint32_t derive_dimensions(std::uint32_t asked, Dim3 a, Dim3 b) noexcept {
   if (asked != 0) return std::min<std::uint32_t>(asked, 3); // the field has two bits; validate() names larger values

@@ -32,6 +32,7 @@
 
 namespace aql {
 
+class CommandList;
 class Device;
 class Queue;
 
@@ -65,6 +66,12 @@ struct QueueRequest;
 struct alignas(64) TrackedSignal {
   SignalView view;
   std::int64_t uses = 0; // written by whoever owns the slot (slot signals) or is the ring's head (epoch signal)
+};
+
+// The epoch signal, held in registers.
+struct EpochUse {
+  TrackedSignal* signal;
+  std::uint64_t handle;
 };
 
 // Where tickets find their queue. Never freed: reused with another generation.
@@ -131,20 +138,24 @@ public:
 
   // Submits one packet; waits while the ring is full. The ticket is refused if the queue has failed.
   template <Packet P>
-  Ticket submit(const P& packet) noexcept {
-    const auto index = hot_->ring.reserve(1, Deadline::never());
-    if (!index) [[unlikely]] return refuse(1);
-    return fill_one(*index, packet);
+  [[gnu::always_inline]] Ticket submit(const P& packet) noexcept {
+    detail::QueueHot& hot = *hot_;
+    const detail::EpochUse epoch{hot.epoch, hot.epoch->view.handle}; // read before the locked instruction in take()
+    std::uint64_t index;
+    if (!hot.ring.take(1, index) && !hot.ring.take_slow(1, Deadline::never(), index)) [[unlikely]] return refuse(1);
+    return fill_one(hot, epoch, index, packet);
   }
   // The same, or nothing if the ring is full now.
   template <Packet P>
   [[nodiscard]] std::optional<Ticket> try_submit(const P& packet) noexcept {
-    const auto index = hot_->ring.try_reserve(1);
-    if (!index) [[unlikely]] {
+    detail::QueueHot& hot = *hot_;
+    const detail::EpochUse epoch{hot.epoch, hot.epoch->view.handle};
+    std::uint64_t index;
+    if (!hot.ring.take(1, index)) [[unlikely]] {
       if (failed()) return refuse(1);
       return std::nullopt;
     }
-    return fill_one(*index, packet);
+    return fill_one(hot, epoch, index, packet);
   }
   // Submits a batch with one reservation and one doorbell; at most as many packets as the ring holds.
   template <Packet P>
@@ -164,11 +175,12 @@ public:
   // Writes the packet exactly as it is: no completion signal is added, nothing can be waited for. Its index, or nothing if the
   // queue has failed; waits while the ring is full.
   template <Packet P>
-  std::optional<std::uint64_t> post(const P& packet) noexcept {
-    const auto index = hot_->ring.reserve(1, Deadline::never());
-    if (!index) [[unlikely]] return std::nullopt;
-    hot_->ring.publish(*index, packet.emit(hot_->ring.slot(*index)));
-    hot_->ring.commit(*index, 1);
+  [[gnu::always_inline]] std::optional<std::uint64_t> post(const P& packet) noexcept {
+    Ring& ring = hot_->ring;
+    std::uint64_t index;
+    if (!ring.take(1, index) && !ring.take_slow(1, Deadline::never(), index)) [[unlikely]] return std::nullopt;
+    ring.publish(index, packet.emit(ring.slot(index)));
+    ring.commit(index, 1);
     return index;
   }
   // For who writes slots by hand: reserve, fill, publish, commit.
@@ -199,7 +211,10 @@ public:
   [[nodiscard]] const std::shared_ptr<detail::QueueCore>& core() const noexcept { return core_; }
 
 private:
+  friend class CommandList;
   explicit Queue(std::shared_ptr<detail::QueueCore> core) noexcept;
+  // A batch as a CommandList keeps it: whole slots whose first words are INVALID, and the real first words.
+  Ticket submit_recorded(const abi::Slot* image, const std::uint32_t* first_words, std::uint32_t count) noexcept;
   [[nodiscard]] Ticket refuse(std::size_t packets) const noexcept;
   void release() noexcept;
 
@@ -226,20 +241,20 @@ private:
   [[nodiscard]] static bool has_barrier(std::uint32_t first_word) noexcept { return abi::HeaderBarrier::decode(first_word) != 0; }
 
   template <Packet P>
-  [[gnu::always_inline]] Ticket fill_one(std::uint64_t index, const P& packet) noexcept {
-    detail::QueueHot& hot = *hot_;
+  [[gnu::always_inline]] Ticket fill_one(detail::QueueHot& hot, const detail::EpochUse& epoch, std::uint64_t index, const P& packet) noexcept {
     abi::Slot& slot = hot.ring.slot(index);
     const std::uint32_t first_word = packet.emit(slot);
+    if (packet.completion.value == 0 && has_barrier(first_word) && hot.ring.is_head(index)) [[likely]] {
+      // Numbered in the order of the ring: only the head counts.
+      const std::int64_t threshold = -++epoch.signal->uses;
+      detail::put64(slot, 14, epoch.handle);
+      hot.ring.publish(index, first_word);
+      hot.ring.commit_head(index, 1);
+      return Ticket{hot, Ticket::State::tracked, index, epoch.signal, threshold};
+    }
     Ticket ticket{hot, Ticket::State::own_signal, index};
-    if (packet.completion.value == 0) [[likely]] {
-      detail::TrackedSignal* signal;
-      if (has_barrier(first_word) && hot.ring.is_head(index)) { // numbered in the order of the ring: only the head counts
-        signal = hot.epoch;
-        ++signal->uses;
-      } else {
-        signal = count_on_slot(index, 1);
-      }
-      if (signal != nullptr) [[likely]] {
+    if (packet.completion.value == 0) {
+      if (detail::TrackedSignal* const signal = count_on_slot(index, 1); signal != nullptr) [[likely]] {
         detail::put64(slot, 14, signal->view.handle);
         ticket = Ticket{hot, Ticket::State::tracked, index, signal, -signal->uses};
       } else {

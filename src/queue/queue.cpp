@@ -91,7 +91,7 @@ Result<void> Queue::drain(Deadline deadline, Wait how) {
     return std::unexpected(Error{Errc::timeout, 0, "the ring stayed full", "Queue::drain"});
   }
   // Completes when everything before it has: the barrier bit says so.
-  auto done = fill_one(*index, BarrierAndPacket{.barrier = Barrier::on, .acquire = Scope::none, .release = Scope::none}).wait(deadline, how);
+  auto done = fill_one(*hot_, {hot_->epoch, hot_->epoch->view.handle}, *index, BarrierAndPacket{.barrier = Barrier::on, .acquire = Scope::none, .release = Scope::none}).wait(deadline, how);
   if (done) core_->idle_at.store(*index + 1, std::memory_order_relaxed);
   return done;
 }

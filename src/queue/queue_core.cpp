@@ -192,7 +192,7 @@ Result<void> QueueCore::finish() noexcept {
       failed.store(true, std::memory_order_release);
     }
   }
-  // From here on tickets find no queue; those that found it before see `failed` and leave.
+  // T: from here on tickets find no queue; those that found it before see `failed` and leave.
   anchor->core.store(nullptr, std::memory_order_seq_cst);
   anchor->generation.fetch_add(1, std::memory_order_seq_cst);
   while (anchor->users.load(std::memory_order_seq_cst) != 0) {
@@ -209,7 +209,7 @@ Result<void> QueueCore::finish() noexcept {
 
 PinnedCore::PinnedCore(QueueAnchor* anchor, std::uint32_t generation) noexcept : anchor_(anchor) {
   if (anchor == nullptr) return;
-  anchor->users.fetch_add(1, std::memory_order_seq_cst);
+  anchor->users.fetch_add(1, std::memory_order_seq_cst); // T
   if (anchor->generation.load(std::memory_order_seq_cst) == generation) core_ = anchor->core.load(std::memory_order_seq_cst);
 }
 

@@ -19,9 +19,10 @@ Ring::Ring(const detail::QueueView& view, const RingOptions& options)
     : slots_(view.ring), mask_(view.mask), counter_(options.publish == Publish::fused ? view.write_index : &reserved_),
       write_index_(view.write_index), read_index_(view.read_index), doorbell_(view.doorbell), notify_(view.notify),
       notify_arg_(view.notify_arg), ring_slow_(view.ring_slow), ring_arg_(view.ring_arg), single_(options.producers == Producers::single),
-      fused_(options.publish == Publish::fused), asymmetric_(single_ || fused_ || detail::heavy_barrier_available()), spins_(options.spins),
-      reserved_(write_index()), published_(reserved_), read_cache_(read_index()) {
+      fused_(options.publish == Publish::fused), spins_(options.spins), reserved_(write_index()),
+      published_(fused_ ? reserved_ - 1 : reserved_), read_cache_(read_index()) {
   if (single_ || fused_) return; // no marks are ever left
+  if (!detail::heavy_barrier_available()) left_behind_.store(kNoHeavyBarrier, std::memory_order_relaxed);
   marks_ = std::make_unique<std::atomic<std::uint64_t>[]>(size());
   // A mark counts only if it lies 1 to size() ahead of its own index; the start index never does.
   if (reserved_ != 0)
@@ -36,37 +37,40 @@ bool Ring::refresh_room(std::uint64_t first, std::uint64_t count) noexcept {
   return first + count - read <= size();
 }
 
-std::optional<std::uint64_t> Ring::reserve_slow(std::uint32_t count, Deadline deadline) noexcept {
-  if (count == 0 || count > size()) return std::nullopt;
+bool Ring::take_slow(std::uint32_t count, Deadline deadline, std::uint64_t& first) noexcept {
+  if (count == 0 || count > size()) return false;
   for (std::uint32_t round = 0;; ++round) {
-    if (auto first = try_reserve(count)) return first;
-    if (closed()) return std::nullopt;
+    if (take(count, first)) return true;
+    if (closed()) return false;
     if (round < 64) {
       pause();
       continue;
     }
-    if (deadline.passed()) return std::nullopt;
+    if (deadline.passed()) return false;
     std::this_thread::yield();
   }
 }
 
 void Ring::commit_slow(std::uint64_t first, std::uint32_t count) noexcept {
+  if (fused_) return ring_fused();
+  if (single_) return hand_on(first + count);
   for (std::uint32_t i = 0; i < spins_; ++i) {
     pause();
-    if (is_head(first)) return commit(first, count);
+    if (is_head(first)) return commit_head(first, count);
   }
   // A predecessor is slow. Leave a mark: the counter first, so that it is never smaller than the number of marks in place.
-  left_behind_.fetch_add(1, std::memory_order_seq_cst);
+  const std::uint64_t before = left_behind_.fetch_add(1, std::memory_order_seq_cst);
   marks_[first & mask_].store(first + count, std::memory_order_seq_cst); // carries A: headers before mark
-  // The heavy side of the handshake with commit(): the stores above, then the load of published_ in publish_left_behind().
+  // P, the heavy side of the handshake with commit_head(): the stores above, then the load of published_ in publish_left_behind().
   // Either that load sees our predecessor's store, and we publish; or the predecessor sees left_behind_, and publishes for us.
-  if (asymmetric_) detail::heavy_barrier();
-  else std::atomic_thread_fence(std::memory_order_seq_cst);
+  if ((before & kNoHeavyBarrier) == 0) detail::heavy_barrier();
   publish_left_behind();
 }
 
 void Ring::publish_left_behind() noexcept {
   for (;;) {
+    // Without the heavy barrier both sides of the handshake fence: here, after published_ or a mark was stored.
+    if ((left_behind_.load(std::memory_order_relaxed) & kNoHeavyBarrier) != 0) std::atomic_thread_fence(std::memory_order_seq_cst);
     const std::uint64_t at = published_.load(std::memory_order_seq_cst);
     std::atomic<std::uint64_t>& mark = marks_[at & mask_];
     std::uint64_t end = mark.load(std::memory_order_seq_cst);
@@ -75,8 +79,7 @@ void Ring::publish_left_behind() noexcept {
     if (!mark.compare_exchange_strong(end, at, std::memory_order_seq_cst)) continue;
     left_behind_.fetch_sub(1, std::memory_order_seq_cst);
     hand_on(end);
-    if (asymmetric_) std::atomic_signal_fence(std::memory_order_seq_cst); // as in commit(), before the next mark is looked at
-    else std::atomic_thread_fence(std::memory_order_seq_cst);
+    std::atomic_signal_fence(std::memory_order_seq_cst); // as in commit_head(), before the next mark is looked at
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // The memory behind SignalPool: signals in chunks that never move, and a lock-free stack of the free ones.
 // Thread safety: any thread.
-// Memory ordering: giving back releases, taking acquires (through the stack's head), so that who takes a signal sees it as it was
+// Memory ordering: S, giving back releases, taking acquires (through the stack's head), so that who takes a signal sees it as it was
 // left. The head carries a tag that changes with every operation: an entry that left and came back is not mistaken for itself.
 
 #include <array>
