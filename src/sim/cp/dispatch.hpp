@@ -25,6 +25,8 @@ class HwQueue;
 
 inline constexpr unsigned kMaxWavesPerGroup = 16;
 
+enum class WaitList : std::uint8_t { none, fresh, started };
+
 // What a workgroup takes of the device.
 struct Resources {
   std::int64_t waves = 0, vgprs = 0, lds_bytes = 0, groups = 0;
@@ -32,26 +34,28 @@ struct Resources {
 
 struct Dispatch {
   DispatchContext context;
-  KernelCode code;                     // a copy: the cache entry may be replaced
+  KernelCode code; // a copy: the cache entry may be replaced
   HwQueue* queue = nullptr;
   std::uint64_t packet_index = 0;
   std::uint64_t completion_signal = 0; // handle, 0 = none
   abi::FenceScope release = abi::FenceScope::none;
-  std::uint64_t start_ts = 0;          // ticks
-  std::uint64_t start_ns = 0;          // for the watchdog
+  std::uint64_t start_ts = 0; // ticks
+  std::uint64_t start_ns = 0; // for the watchdog
   std::uint64_t group_total = 0;
   std::uint32_t full_group_items = 1;
   std::uint32_t full_group_waves = 1;
   std::uint32_t user_sgpr[32] = {};
   std::uint32_t user_sgpr_count = 0;
   std::uint32_t group_offset[3] = {0, 0, 0}; // first workgroup id (PM4 COMPUTE_START_*)
-  bool scratch_buffer = false;         // s[0:3] is a scratch resource
-  std::uint32_t flat_scratch_sgpr = ~0u; // index of flat_scratch_init, ~0: none
-  ScratchArena* arena = nullptr;       // own; null: none, or the queue's (external scratch)
-  WaveSlots* slots = nullptr;          // null: no scratch
+  const std::uint16_t* cus = nullptr;        // compute units that groups go to, in turn: number * xcc_count + xcc
+  std::uint32_t cu_count = 1;
+  bool scratch_buffer = false;                         // s[0:3] is a scratch resource
+  std::uint32_t flat_scratch_sgpr = ~0u;               // index of flat_scratch_init, ~0: none
+  ScratchArena* arena = nullptr;                       // own; null: none, or the queue's (external scratch)
+  WaveSlots* slots = nullptr;                          // null: no scratch
   std::atomic<std::uint32_t>* scratch_users = nullptr; // external scratch: decremented when the dispatch is over
   std::uint64_t scratch_wave_bytes = 0;
-  std::byte* packet_copy = nullptr;    // host address of context.packet_address
+  std::byte* packet_copy = nullptr; // host address of context.packet_address
   // v0 of every wave of a full group with more than one dimension; computed when first needed.
   std::mutex ids_mutex;
   std::atomic<bool> ids_ready{false};
@@ -66,7 +70,9 @@ struct Dispatch {
   std::uint64_t next_group = 0;
   std::uint32_t resident = 0, resident_limit = 0;
   std::int32_t priority = 0;
-  std::uint64_t last_pick = 0;
+  WaitList wait = WaitList::none;
+  Dispatch* next_waiting = nullptr;
+  Dispatch* previous_waiting = nullptr;
 
   // Processor thread.
   Dispatch* next_in_queue = nullptr;

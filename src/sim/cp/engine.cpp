@@ -7,9 +7,19 @@
 
 namespace aql::sim {
 
+namespace {
+
+// Shader engines of an XCD: four on MI300, eight on the one die of MI200 (assumed from the numbers of compute units).
+std::uint32_t cus_per_engine(const DeviceProfile& p) noexcept {
+  const std::uint32_t engines = p.cus_per_xcc > 64 ? 8 : 4;
+  return (p.cus_per_xcc + engines - 1) / engines;
+}
+
+} // namespace
+
 Engine::Engine(const DeviceProfile& p, const GpuOptions& o)
-    : profile(p), options(o), setup{o.poison, p.xcc_count, p.cus_per_xcc}, code(map, p.arch), clock(p.timestamp_hz), scratch(map),
-      scheduler(profile, o.workers > 1 && !o.hand_stepped, o.seed) {}
+    : profile(p), options(o), setup{o.poison, p.xcc_count, cus_per_engine(p)}, code(map, p.arch), clock(p.timestamp_hz),
+      scratch(map), scheduler(profile, o.workers > 1 && !o.hand_stepped, o.seed) {}
 
 Engine::~Engine() = default;
 
@@ -58,7 +68,8 @@ bool Engine::complete_signal(HostView& view, std::uint64_t handle, std::uint64_t
 
 void Engine::raise_event(HostView& view, std::uint64_t mailbox, std::uint32_t event_id) {
   if (mailbox != 0) {
-    if (auto* slot = view.as<std::uint64_t>(mailbox, kRead | kWrite)) std::atomic_ref{*slot}.store(event_id, std::memory_order_release);
+    if (auto* slot = view.as<std::uint64_t>(mailbox, kRead | kWrite))
+      std::atomic_ref{*slot}.store(event_id, std::memory_order_release);
     std::shared_ptr<const std::function<void(std::uint32_t)>> hook;
     {
       const std::lock_guard lock{callbacks_mutex_};
@@ -88,7 +99,7 @@ void Engine::groups_over(HostView& view, Dispatch* dispatch, std::uint64_t count
     if (dispatch->completion_signal != 0) {
       std::string why;
       if (!complete_signal(view, dispatch->completion_signal, dispatch->start_ts, why)) {
-        dispatch->queue->record_fault({Errc::memory_fault, abi::kQueueErrorTrap, dispatch->packet_index, std::move(why), {}});
+        dispatch->queue->record_fault({Errc::memory_fault, 0, dispatch->packet_index, std::move(why), {}});
       }
     }
   }

@@ -63,10 +63,13 @@ void Gpu::wait_for_event(std::uint32_t seen, std::int64_t timeout_ns) noexcept {
 
 bool Gpu::step() { return impl_->processor.step(); }
 void Gpu::run_until_idle() {
-  while (step()) {}
+  while (step()) {
+  }
 }
 
-void Gpu::set_symbolizer(std::function<std::string(std::uint64_t)> symbolizer) { impl_->engine.set_symbolizer(std::move(symbolizer)); }
+void Gpu::set_symbolizer(std::function<std::string(std::uint64_t)> symbolizer) {
+  impl_->engine.set_symbolizer(std::move(symbolizer));
+}
 void Gpu::set_event_hook(std::function<void(std::uint32_t)> hook) { impl_->engine.set_event_hook(std::move(hook)); }
 void Gpu::set_trace(TraceSink* sink) { impl_->engine.trace.store(sink, std::memory_order_release); }
 void Gpu::set_fidelity(FidelityCounters* counters) { impl_->engine.fidelity.store(counters, std::memory_order_release); }

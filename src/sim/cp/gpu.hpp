@@ -1,8 +1,10 @@
 #pragma once
 // The software GPU: memory, queues, a packet processor and worker threads. It sees what hardware sees: an amd_queue_t, a ring,
 // a doorbell. It knows no driver and no ELF file; a symbol callback gives it names for reports.
-// Thread safety: all members may be called from any thread unless they say otherwise. Callbacks run on the processor's thread,
-// outside all locks.
+// Thread safety: all members may be called from any thread unless they say otherwise. on_error runs on the processor's thread,
+// outside all locks, and may call any member but the destructor. Agent functions run on a thread of their own (hand-stepped: inside
+// step()) and may wait for other work of the device, but not destroy their own queue. The symbolizer, the event hook and
+// on_interrupt run on whichever thread needs them and call no member.
 
 #include <cstdint>
 #include <functional>
@@ -20,17 +22,17 @@
 namespace aql::sim {
 
 struct GpuOptions {
-  unsigned workers = 1;                      // threads that run waves; 0: as many as the host has
-  bool hand_stepped = false;                 // no thread of its own: step() does the work (tests)
-  std::uint64_t seed = 0;                    // scheduling of queues and waves with one worker is a function of this
-  std::uint32_t slice_instructions = 4096;   // a wave yields after at most this many
-  std::uint64_t watchdog_instructions = 0;   // per dispatch, 0 = off
-  std::uint64_t watchdog_ms = 0;             // wall time per dispatch without end, 0 = off
-  bool barrier_nonpositive_satisfies = false;// barrier-AND/OR: "<= 0" instead of "== 0"
-  bool needs_doorbell = true;                // packets beyond the last doorbell are not looked at
-  bool acquire_always = false;               // invalidate L1 before every dispatch (AMDGPUUsage's wording)
-  bool kernarg_preload_firmware = true;      // start at entry + 256 when a kernel preloads kernargs
-  bool poison = false;                       // fill VGPRs and LDS with a pattern at wave start
+  unsigned workers = 1;                       // threads that run waves; 0: as many as the host has
+  bool hand_stepped = false;                  // no thread of its own: step() does the work (tests)
+  std::uint64_t seed = 0;                     // scheduling of queues and waves with one worker is a function of this
+  std::uint32_t slice_instructions = 4096;    // a wave yields after at most this many
+  std::uint64_t watchdog_instructions = 0;    // per dispatch, 0 = off
+  std::uint64_t watchdog_ms = 0;              // wall time per dispatch without end, 0 = off
+  bool barrier_nonpositive_satisfies = false; // barrier-AND/OR: "<= 0" instead of "== 0"
+  bool needs_doorbell = true;                 // packets beyond the last doorbell are not looked at
+  bool acquire_always = false;                // invalidate L1 before every dispatch (AMDGPUUsage's wording)
+  bool kernarg_preload_firmware = true;       // start at entry + 256 when a kernel preloads kernargs
+  bool poison = false;                        // fill VGPRs and LDS with a pattern at wave start
   MatrixNumerics numerics = MatrixNumerics::exact;
 };
 
@@ -39,38 +41,42 @@ enum class QueueState : std::uint8_t { active, inactive, destroyed };
 // A queue's error as the processor reports it, once.
 struct QueueFault {
   Errc code = Errc::ok;
-  std::uint32_t error_bits = 0;   // abi::QueueError bits, as stored in queue_inactive_signal
+  std::uint32_t error_bits = 0; // abi::QueueError bits, as stored in queue_inactive_signal; 0 for memory faults (KFD: an event)
   std::uint64_t packet_index = 0;
-  std::string detail;             // report, several lines for memory faults and hangs
-  Fault fault;                    // code == ok if no wave was involved
+  std::string detail; // report, several lines for memory faults and hangs
+  Fault fault;        // code == ok if no wave was involved
 };
 
 struct QueueConfig {
-  abi::AmdQueue* amd_queue = nullptr;        // host address of the structure; its device address is queue_address
+  abi::AmdQueue* amd_queue = nullptr; // host address of the structure; its device address is queue_address
   std::uint64_t queue_address = 0;
-  std::uint64_t* doorbell = nullptr;         // host address of the 64-bit doorbell; armed to ~0 by create_queue
+  std::uint64_t* doorbell = nullptr;               // host address of the 64-bit doorbell; armed to ~0 by create_queue
   std::function<void(const QueueFault&)> on_error; // at most once
-  // Called when a dispatch needs more scratch than the queue has (bytes a lane): true = amd_queue_t was updated, retry.
-  // Empty: the processor stores kQueueErrorScratch in queue_inactive_signal, and retries when it reads 0 again (ROCr handshake),
-  // if external_scratch is set; otherwise it allocates scratch itself.
+  // Who owns scratch. false: the processor allocates it. true: the runtime does, through amd_queue_t (compute_tmpring_size,
+  // scratch_backing_memory_location, scratch_wave64_lane_byte_size); a dispatch that needs more makes the processor store
+  // kQueueErrorScratch in queue_inactive_signal, raise its event, and try again when the signal reads 0 (ROCr's handshake).
   bool external_scratch = false;
   // Agent-dispatch packets: function(type, args[4], return_address) -> Errc. Empty: INVALID_PACKET_FORMAT.
   std::function<Errc(std::uint16_t type, const std::uint64_t args[4], std::uint64_t return_address)> agent_function;
   std::int32_t priority = 0;
-  std::uint64_t cu_mask[8] = {};             // all zero = all
+  std::uint64_t cu_mask[8] = {}; // all zero = all
+  // Nobody calls notify() after the doorbell store (foreign programs over the virtual KFD): an idle processor looks from time to
+  // time.
+  bool polled_doorbell = false;
 };
 
 // A ring of PM4 packets instead of AQL ones (the virtual KFD). Positions count dwords, run free, and are masked by the ring's size;
 // the doorbell gets the new write position.
 struct Pm4QueueConfig {
-  std::uint64_t ring_address = 0;            // device address
-  std::uint64_t ring_dwords = 0;             // a power of two
-  std::uint32_t* read_pointer = nullptr;     // host address of the 32-bit read position that the processor reports
-  std::uint64_t* doorbell = nullptr;         // host address of the 64-bit doorbell; set to the read position by create_pm4_queue
-  std::function<void(const QueueFault&)> on_error; // at most once
+  std::uint64_t ring_address = 0;        // device address
+  std::uint64_t ring_dwords = 0;         // a power of two
+  std::uint32_t* read_pointer = nullptr; // host address of the 32-bit read position that the processor reports
+  std::uint64_t* doorbell = nullptr;     // host address of the 64-bit doorbell; set to the read position by create_pm4_queue
+  std::function<void(const QueueFault&)> on_error;            // at most once
   std::function<void(std::uint32_t context_id)> on_interrupt; // RELEASE_MEM with an interrupt
   std::int32_t priority = 0;
   std::uint64_t cu_mask[8] = {};
+  bool polled_doorbell = false;
 };
 
 using QueueId = std::uint64_t;
@@ -82,7 +88,7 @@ public:
 
   [[nodiscard]] AddressMap& memory() noexcept;
   [[nodiscard]] const DeviceProfile& profile() const noexcept;
-  [[nodiscard]] std::uint64_t shared_aperture() const noexcept;  // 64-bit bases
+  [[nodiscard]] std::uint64_t shared_aperture() const noexcept; // 64-bit bases
   [[nodiscard]] std::uint64_t private_aperture() const noexcept;
 
   Result<QueueId> create_queue(const QueueConfig& config);
@@ -97,7 +103,8 @@ public:
   static void notify(void* arg) noexcept;
   // A signal that a barrier packet may wait for was written by the host. Same wake-up.
   void notify_signal() noexcept;
-  // Counter bumped at every completion-signal store; blocked host waits sleep on it (futex), see wait_for_event(). notify_signal() bumps it too.
+  // Counter bumped at every completion-signal store; blocked host waits sleep on it (futex), see wait_for_event(). notify_signal()
+  // bumps it too.
   [[nodiscard]] std::atomic<std::uint32_t>& event_counter() noexcept;
 
   // Sleeps until event_counter() differs from `seen`, at most `timeout_ns`; spurious returns allowed.
@@ -112,7 +119,7 @@ public:
   void set_symbolizer(std::function<std::string(std::uint64_t)> symbolizer);
   // amd_signal_t.event_id to raise (virtual KFD events).
   void set_event_hook(std::function<void(std::uint32_t event_id)> hook);
-  void set_trace(TraceSink* sink);              // null: off
+  void set_trace(TraceSink* sink); // null: off
   void set_fidelity(FidelityCounters* counters);
   // Device clock, ticks of profile().timestamp_hz.
   [[nodiscard]] std::uint64_t timestamp() const noexcept;

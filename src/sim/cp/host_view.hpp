@@ -21,7 +21,8 @@ public:
       generation_ = generation;
     }
     auto& entry = entries_[(address >> 16) % kEntries];
-    if (address < entry.begin || address >= entry.end) [[unlikely]] entry = map_.extent(address);
+    if (address < entry.begin || address >= entry.end) [[unlikely]]
+      entry = map_.extent(address);
     if (address < entry.begin || address >= entry.end || size > entry.end - address) return nullptr;
     if ((entry.permissions & permissions) != permissions) return nullptr;
     return entry.host + (address - entry.begin);

@@ -1,6 +1,8 @@
 #include "sim/cp/hw_queue.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -12,8 +14,12 @@ namespace {
 
 [[nodiscard]] bool ahead(std::uint64_t a, std::uint64_t b) noexcept { return static_cast<std::int64_t>(a - b) > 0; }
 
-[[nodiscard]] abi::FenceScope acquire_scope(std::uint32_t word0) noexcept { return static_cast<abi::FenceScope>(abi::HeaderAcquire::decode(word0)); }
-[[nodiscard]] abi::FenceScope release_scope(std::uint32_t word0) noexcept { return static_cast<abi::FenceScope>(abi::HeaderRelease::decode(word0)); }
+[[nodiscard]] abi::FenceScope acquire_scope(std::uint32_t word0) noexcept {
+  return static_cast<abi::FenceScope>(abi::HeaderAcquire::decode(word0));
+}
+[[nodiscard]] abi::FenceScope release_scope(std::uint32_t word0) noexcept {
+  return static_cast<abi::FenceScope>(abi::HeaderRelease::decode(word0));
+}
 
 } // namespace
 
@@ -29,6 +35,7 @@ std::uint32_t queue_error_bits(Errc code) noexcept {
   case Errc::memory_aperture_violation: return abi::kQueueErrorAperture;
   case Errc::illegal_instruction:
   case Errc::unsupported: return abi::kQueueErrorIllegalInstruction;
+  case Errc::memory_fault: return 0; // KFD tells of it by an event of its own, not through the queue
   default: return abi::kQueueErrorTrap;
   }
 }
@@ -36,6 +43,7 @@ std::uint32_t queue_error_bits(Errc code) noexcept {
 HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const QueueConfig& config, abi::Slot* ring)
     : engine_(engine), processor_(processor), id_(id), config_(config), ring_(ring), mask_(config.amd_queue->hsa_queue.size - 1),
       single_(config.amd_queue->hsa_queue.type == static_cast<std::uint32_t>(abi::QueueType::single)) {
+  list_cus(config.cu_mask);
   read_ = std::atomic_ref{amd().read_dispatch_id}.load(std::memory_order_acquire);
   rung_ = read_;
   // A new queue's doorbell holds ~0 (with indices that start at 0), so that a first ring with index 0 is seen.
@@ -44,12 +52,24 @@ HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const QueueCo
 }
 
 HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const Pm4QueueConfig& config)
-    : engine_(engine), processor_(processor), id_(id), config_{.on_error = config.on_error, .agent_function = {}, .priority = config.priority}, ring_(nullptr), mask_(0), single_(true) {
+    : engine_(engine), processor_(processor), id_(id),
+      config_{.on_error = config.on_error, .agent_function = {}, .priority = config.priority}, ring_(nullptr), mask_(0),
+      single_(true) {
+  list_cus(config.cu_mask);
   pm4_ring_ = std::make_unique<Pm4Ring>(config);
   pm4_ = std::make_unique<Pm4Stream>(engine, processor, *this, config.on_interrupt);
   const std::uint32_t read = std::atomic_ref{*config.read_pointer}.load(std::memory_order_acquire);
   pm4_->interpreter.start_ring(config.ring_address, config.ring_dwords, read);
   std::atomic_ref{*config.doorbell}.store(read, std::memory_order_release);
+}
+
+// Bit n of the mask is compute unit n / XCDs of XCD n % XCDs: the order in which KFD spreads a mask over them.
+void HwQueue::list_cus(const std::uint64_t (&mask)[8]) {
+  const std::uint32_t all = engine_.profile.xcc_count * engine_.profile.cus_per_xcc;
+  const bool masked = std::any_of(std::begin(mask), std::end(mask), [](std::uint64_t word) { return word != 0; });
+  for (std::uint32_t n = 0; n < all; ++n) {
+    if (!masked || (n < 512 && (mask[n / 64] >> n % 64 & 1u) != 0)) cus_.push_back(static_cast<std::uint16_t>(n));
+  }
 }
 
 void HwQueue::note_ring(std::uint64_t value, std::uint64_t write) noexcept {
@@ -114,7 +134,8 @@ bool HwQueue::process(std::uint32_t word0) {
   case abi::PacketType::vendor_specific: return process_vendor(word0);
   case abi::PacketType::invalid: break;
   }
-  reject({Errc::invalid_packet_format, abi::kQueueErrorPacketFormat, fmt::format("packet type {} does not exist; 0 (vendor) and 2 to 5 do", abi::HeaderType::decode(word0))});
+  reject({Errc::invalid_packet_format, abi::kQueueErrorPacketFormat,
+          fmt::format("packet type {} does not exist; 0 (vendor) and 2 to 5 do", abi::HeaderType::decode(word0))});
   return false;
 }
 
@@ -134,7 +155,8 @@ void HwQueue::reject(PacketError error) {
 std::optional<std::int64_t> HwQueue::load_signal(std::uint64_t handle, const char* what) {
   auto* signal = processor_.view().as<abi::AmdSignal>(handle, kRead);
   if (signal == nullptr) {
-    reject({Errc::memory_fault, abi::kQueueErrorTrap, fmt::format("{} {:#x} cannot be read: {}", what, handle, engine_.map.describe(handle))});
+    reject({Errc::memory_fault, 0,
+            fmt::format("{} {:#x} cannot be read: {}", what, handle, engine_.map.describe(handle))});
     return std::nullopt;
   }
   return std::atomic_ref{signal->value}.load(std::memory_order_acquire); // label D
@@ -145,7 +167,7 @@ void HwQueue::complete(std::uint32_t word0, std::uint64_t signal, std::uint64_t 
   engine_.release(release_scope(word0));
   std::string why;
   if (signal != 0 && !engine_.complete_signal(processor_.view(), signal, start_ts, why)) {
-    record_fault({Errc::memory_fault, abi::kQueueErrorTrap, read_ - 1, fmt::format("packet {}: {}", read_ - 1, why), {}});
+    record_fault({Errc::memory_fault, 0, read_ - 1, fmt::format("packet {}: {}", read_ - 1, why), {}});
   }
 }
 
@@ -168,14 +190,17 @@ bool HwQueue::process_barrier(std::uint32_t word0, bool all) {
         satisfied_ |= 1u << i; // seen at 0 once is enough
       } else if (*value < 0 && (reported_negative_ & 1u << i) == 0) {
         reported_negative_ |= 1u << i;
-        log::warn(fmt::format("queue {} packet {}: dependency {} of the barrier has the value {}, which does not satisfy it (only 0 does)", id_, read_, i, *value));
+        log::warn(fmt::format(
+            "queue {} packet {}: dependency {} of the barrier has the value {}, which does not satisfy it (only 0 does)", id_,
+            read_, i, *value));
       }
     }
     const bool this_one = (satisfied_ & 1u << i) != 0;
     satisfied = all ? satisfied && this_one : satisfied || this_one;
   }
   if (!all && real == 0) {
-    reject({Errc::hang, abi::kQueueErrorPacketFormat, "barrier-OR with five null dependencies: null is not satisfied, so it can never complete; the queue is stuck"});
+    reject({Errc::hang, abi::kQueueErrorPacketFormat,
+            "barrier-OR with five null dependencies: null is not satisfied, so it can never complete; the queue is stuck"});
     return false;
   }
   if (!satisfied) return false;
@@ -189,7 +214,8 @@ bool HwQueue::process_barrier_value(std::uint32_t word0) {
   abi::BarrierValuePacket packet;
   std::memcpy(&packet, &slot(), sizeof packet);
   if (packet.cond > static_cast<std::uint32_t>(abi::ValueCondition::gte)) {
-    reject({Errc::invalid_packet_format, abi::kQueueErrorVendorFormat, fmt::format("barrier-value with condition {}; 0 (==), 1 (!=), 2 (<) and 3 (>=) exist", packet.cond)});
+    reject({Errc::invalid_packet_format, abi::kQueueErrorVendorFormat,
+            fmt::format("barrier-value with condition {}; 0 (==), 1 (!=), 2 (<) and 3 (>=) exist", packet.cond)});
     return false;
   }
   if (stage_ == Stage::fetch) {
@@ -217,7 +243,8 @@ bool HwQueue::process_barrier_value(std::uint32_t word0) {
 
 bool HwQueue::process_agent(std::uint32_t word0) {
   if (!config_.agent_function) {
-    reject({Errc::invalid_packet_format, abi::kQueueErrorPacketFormat, "agent dispatch on a queue without an agent function; give one when the queue is created"});
+    reject({Errc::invalid_packet_format, abi::kQueueErrorPacketFormat,
+            "agent dispatch on a queue without an agent function; give one when the queue is created"});
     return false;
   }
   abi::AgentDispatchPacket packet;
@@ -246,8 +273,10 @@ bool HwQueue::process_vendor(std::uint32_t word0) {
     if (!pm4_) pm4_ = std::make_unique<Pm4Stream>(engine_, processor_, *this, nullptr);
     return process_pm4(word0);
   }
-  reject({Errc::invalid_packet_format, abi::kQueueErrorVendorFormat,
-          fmt::format("AMD vendor packet with format {}; 1 (PM4 indirect buffer), 2 (barrier-value) and 3 (extended dispatch) exist", format)});
+  reject(
+      {Errc::invalid_packet_format, abi::kQueueErrorVendorFormat,
+       fmt::format("AMD vendor packet with format {}; 1 (PM4 indirect buffer), 2 (barrier-value) and 3 (extended dispatch) exist",
+                   format)});
   return false;
 }
 

@@ -90,6 +90,9 @@ public:
   // A packet that waits for memory nobody tells us about (a signal stored by a kernel): look again before long.
   [[nodiscard]] bool waits_for_memory() const noexcept { return stage_ != Stage::fetch; }
 
+  // The doorbell is stored without notify().
+  [[nodiscard]] bool polled() const noexcept { return pm4_ring_ ? pm4_ring_->config.polled_doorbell : config_.polled_doorbell; }
+
   // Any thread: the queue stops; the first error wins. `kernel_object` names the kernel in the report.
   void record_fault(QueueFault fault, std::uint64_t kernel_object = 0);
   [[nodiscard]] bool fault_pending() const noexcept { return fault_pending_.load(std::memory_order_acquire); }
@@ -112,11 +115,12 @@ public:
   [[nodiscard]] QueueId id() const noexcept { return id_; }
   [[nodiscard]] QueueState state() const noexcept { return state_.load(std::memory_order_acquire); }
   void set_state(QueueState state) noexcept { state_.store(state, std::memory_order_release); }
-  [[nodiscard]] bool callback_running() const noexcept { return callback_running_; }
+  [[nodiscard]] bool callback_running() const noexcept { return callback_running_.load(std::memory_order_relaxed); }
 
 private:
   enum class Stage : std::uint8_t { fetch, condition, scratch, pm4 };
 
+  void list_cus(const std::uint64_t (&mask)[8]);
   [[nodiscard]] bool fetch(std::uint32_t& word0);
   void note_ring(std::uint64_t value, std::uint64_t write) noexcept;
   // true: consumed; false: waits, or the queue has become inactive.
@@ -150,15 +154,16 @@ private:
   abi::Slot* const ring_;
   const std::uint64_t mask_;
   const bool single_;
-  std::uint64_t read_ = 0;    // next packet
-  std::uint64_t rung_ = 0;    // first packet that nobody has rung for
-  std::uint64_t armed_ = 0;   // doorbell value that means "nothing new"
+  std::vector<std::uint16_t> cus_; // compute units that the CU mask allows
+  std::uint64_t read_ = 0;         // next packet
+  std::uint64_t rung_ = 0;         // first packet that nobody has rung for
+  std::uint64_t armed_ = 0;        // doorbell value that means "nothing new"
   std::uint64_t seen_doorbell_ = 0;
-  bool rearm_ = false;        // the doorbell holds a ring that was noted
+  bool rearm_ = false; // the doorbell holds a ring that was noted
   Stage stage_ = Stage::fetch;
-  std::uint32_t satisfied_ = 0;         // dependencies seen at 0, bit by position
+  std::uint32_t satisfied_ = 0; // dependencies seen at 0, bit by position
   std::uint32_t reported_negative_ = 0;
-  bool progressed_ = false;             // a packet that is not finished got further
+  bool progressed_ = false; // a packet that is not finished got further
   std::uint64_t condition_start_ = 0;
   Dispatch* first_ = nullptr; // in flight
   WaveSlots external_slots_;  // external scratch
@@ -167,7 +172,7 @@ private:
   std::atomic<QueueState> state_{QueueState::active};
   std::atomic<bool> fault_pending_{false};
   bool stop_sent_ = false;
-  bool callback_running_ = false;
+  std::atomic<bool> callback_running_{false};
   std::mutex fault_mutex_;
   QueueFault fault_;
   std::uint64_t fault_kernel_ = 0;

@@ -30,9 +30,12 @@ bool HwQueue::process_extended(std::uint32_t word0) {
   std::uint32_t grid[3];
   for (unsigned d = 0; d < 3; ++d) {
     // Targets of this device have no workgroup clusters: a cluster is one workgroup.
-    if (size[d] != 1) return bad(fmt::format("cluster_size_{} is {}; {} has no workgroup clusters, so it must be 1", static_cast<char>('x' + d), size[d], engine_.profile.target));
+    if (size[d] != 1)
+      return bad(fmt::format("cluster_size_{} is {}; {} has no workgroup clusters, so it must be 1", static_cast<char>('x' + d),
+                             size[d], engine_.profile.target));
     const std::uint64_t items = count[d] * group[d];
-    if (items > 0xffffffffull) return bad(fmt::format("dimension {} has {} work-items, more than 32 bits hold", static_cast<char>('x' + d), items));
+    if (items > 0xffffffffull)
+      return bad(fmt::format("dimension {} has {} work-items, more than 32 bits hold", static_cast<char>('x' + d), items));
     grid[d] = static_cast<std::uint32_t>(items);
   }
   if (packet.dep_signal != 0) {
@@ -61,6 +64,7 @@ bool HwQueue::process_extended(std::uint32_t word0) {
 bool HwQueue::full() const noexcept { return in_flight_.load(std::memory_order_relaxed) >= kMaxInFlight; }
 
 Dispatch* HwQueue::make_dispatch(const KernelCode& code, const Geometry& geometry, const GroupNeeds& needs) {
+  if (cus_.empty()) return nullptr;
   Dispatch& d = *processor_.new_dispatch();
   d.code = code;
   d.queue = this;
@@ -83,16 +87,20 @@ Dispatch* HwQueue::make_dispatch(const KernelCode& code, const Geometry& geometr
   for (unsigned i = 0; i < 3; ++i) {
     c.grid[i] = geometry.grid[i];
     c.group[i] = geometry.group[i];
-    c.groups[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(geometry.grid[i]) + geometry.group[i] - 1) / geometry.group[i]);
+    c.groups[i] =
+        static_cast<std::uint32_t>((static_cast<std::uint64_t>(geometry.grid[i]) + geometry.group[i] - 1) / geometry.group[i]);
     d.group_total *= c.groups[i];
     d.full_group_items *= geometry.group[i];
     d.group_offset[i] = geometry.offset[i];
   }
   d.full_group_waves = needs.waves;
   c.lds_bytes = needs.lds_bytes;
-  if (processor_.size_dispatch(d, needs, pm4_ring_ ? pm4_ring_->config.cu_mask : config_.cu_mask, config_.priority)) return &d;
-  processor_.free_dispatch(&d);
-  return nullptr;
+  d.cus = cus_.data();
+  d.cu_count = static_cast<std::uint32_t>(cus_.size());
+  d.resident_limit = groups_per_cu(engine_.profile, needs) * d.cu_count;
+  d.cost = {needs.waves, static_cast<std::int64_t>(needs.waves) * needs.vgprs, needs.lds_bytes, needs.waves > 1 ? 1 : 0};
+  d.priority = config_.priority;
+  return &d;
 }
 
 void HwQueue::start_dispatch(Dispatch& dispatch) {
@@ -114,8 +122,9 @@ bool HwQueue::process_dispatch(std::uint32_t word0, const abi::KernelDispatchPac
     return false;
   }
   if (packet.completion_signal != 0 && processor_.view().as<abi::AmdSignal>(packet.completion_signal, kRead | kWrite) == nullptr) {
-    reject({Errc::memory_fault, abi::kQueueErrorTrap,
-            fmt::format("completion signal {:#x} cannot be written: {}", packet.completion_signal, engine_.map.describe(packet.completion_signal))});
+    reject({Errc::memory_fault, 0,
+            fmt::format("completion signal {:#x} cannot be written: {}", packet.completion_signal,
+                        engine_.map.describe(packet.completion_signal))});
     return false;
   }
   const std::uint32_t* preload = nullptr;
@@ -123,12 +132,17 @@ bool HwQueue::process_dispatch(std::uint32_t word0, const abi::KernelDispatchPac
     const std::uint64_t address = packet.kernarg_address + code.preload_offset_dwords * 4ull;
     preload = reinterpret_cast<const std::uint32_t*>(processor_.view().get(address, code.preload_dwords * 4ull, kRead));
     if (preload == nullptr) {
-      reject({Errc::memory_fault, abi::kQueueErrorTrap,
-              fmt::format("{} bytes of kernel arguments at {:#x} are to be preloaded and cannot be read: {}", code.preload_dwords * 4, address, engine_.map.describe(address))});
+      reject({Errc::memory_fault, 0,
+              fmt::format("{} bytes of kernel arguments at {:#x} are to be preloaded and cannot be read: {}",
+                          code.preload_dwords * 4, address, engine_.map.describe(address))});
       return false;
     }
   }
-  Dispatch* made = make_dispatch(code, {{packet.grid_size_x, packet.grid_size_y, packet.grid_size_z}, {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z}, {0, 0, 0}}, needs);
+  Dispatch* made = make_dispatch(code,
+                                 {{packet.grid_size_x, packet.grid_size_y, packet.grid_size_z},
+                                  {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z},
+                                  {0, 0, 0}},
+                                 needs);
   if (made == nullptr) {
     reject({Errc::invalid_argument, abi::kQueueErrorWorkgroupSize, "the queue's CU mask leaves no compute unit"});
     return false;
@@ -146,14 +160,17 @@ bool HwQueue::process_dispatch(std::uint32_t word0, const abi::KernelDispatchPac
   // The kernel sees a copy of the packet: the slot is given back before the kernel has ended.
   std::memcpy(d.packet_copy, &slot(), sizeof(abi::Slot));
   std::memcpy(d.packet_copy, &word0, sizeof word0);
-  engine_.acquire(static_cast<abi::FenceScope>(abi::HeaderAcquire::decode(word0)));
+  auto acquire = static_cast<abi::FenceScope>(abi::HeaderAcquire::decode(word0));
+  if (engine_.options.acquire_always && acquire == abi::FenceScope::none) acquire = abi::FenceScope::agent;
+  engine_.acquire(acquire);
   consume();
   start_dispatch(d);
   return true;
 }
 
 bool HwQueue::get_scratch(Dispatch& d, std::uint32_t lane_bytes) {
-  const bool used = lane_bytes != 0 && (abi::Rsrc2PrivateSegment::decode(d.code.rsrc2) != 0 || abi::PropPrivateSegmentBuffer::decode(d.code.properties) != 0 ||
+  const bool used = lane_bytes != 0 && (abi::Rsrc2PrivateSegment::decode(d.code.rsrc2) != 0 ||
+                                        abi::PropPrivateSegmentBuffer::decode(d.code.properties) != 0 ||
                                         abi::PropFlatScratchInit::decode(d.code.properties) != 0);
   d.context.scratch_lane_bytes = lane_bytes;
   if (!used) return true;
@@ -180,7 +197,8 @@ bool HwQueue::get_scratch(Dispatch& d, std::uint32_t lane_bytes) {
   }
   const std::uint64_t wave_bytes = abi::TmpringWaveSize::decode(amd().compute_tmpring_size) * 1024ull;
   const std::uint32_t waves = abi::TmpringWaves::decode(amd().compute_tmpring_size);
-  if (lane_bytes > amd().scratch_wave64_lane_byte_size || wave_bytes < scratch_wave_bytes(lane_bytes) || waves < d.full_group_waves) {
+  if (lane_bytes > amd().scratch_wave64_lane_byte_size || wave_bytes < scratch_wave_bytes(lane_bytes) ||
+      waves < d.full_group_waves) {
     stage_ = Stage::scratch;
     engine_.store_signal(processor_.view(), amd().queue_inactive_signal, abi::kQueueErrorScratch);
     return false;

@@ -14,12 +14,14 @@ namespace {
 
 using namespace pm4;
 
-constexpr unsigned kPacketsPerTurn = 64; // then other queues are looked at
+constexpr unsigned kPacketsPerTurn = 64;   // then other queues are looked at
 constexpr std::uint32_t kValid = 1u << 23; // INDIRECT_BUFFER, last dword
 
 } // namespace
 
-std::byte* Pm4Stream::memory(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) { return processor_.view().get(address, size, permissions); }
+std::byte* Pm4Stream::memory(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) {
+  return processor_.view().get(address, size, permissions);
+}
 std::string Pm4Stream::describe(std::uint64_t address) { return engine_.map.describe(address); }
 bool Pm4Stream::idle() { return queue_.drained(); }
 void Pm4Stream::acquire() { engine_.acquire(abi::FenceScope::system); }
@@ -54,7 +56,8 @@ Error Pm4Stream::dispatch(const std::uint32_t* sh, const std::uint32_t dimension
   decode_resources(code, reg(compute_pgm_rsrc1), reg(compute_pgm_rsrc2), reg(compute_pgm_rsrc3));
   code.entry = (reg(compute_pgm_lo) | static_cast<std::uint64_t>(reg(compute_pgm_hi) & 0xffu) << 32) << 8;
   if (processor_.view().get(code.entry, 4, kExecute) == nullptr) {
-    code.error = fmt::format("COMPUTE_PGM puts the entry at {:#x}, which is not executable: {}", code.entry, engine_.map.describe(code.entry));
+    code.error = fmt::format("COMPUTE_PGM puts the entry at {:#x}, which is not executable: {}", code.entry,
+                             engine_.map.describe(code.entry));
   }
   Geometry geometry;
   abi::KernelDispatchPacket packet{}; // for the checks
@@ -73,7 +76,9 @@ Error Pm4Stream::dispatch(const std::uint32_t* sh, const std::uint32_t dimension
       if ((initiator & kInitiatorPartialGroups) != 0 && partial != 0 && partial < full) items -= full - partial;
     }
     if (dimensions[d] == 0) return {};
-    if (items > 0xffffffffull) return {Errc::incompatible_arguments, 0, fmt::format("dimension {} has {} work-items, more than 32 bits hold", d, items), "pm4"};
+    if (items > 0xffffffffull)
+      return {Errc::incompatible_arguments, 0, fmt::format("dimension {} has {} work-items, more than 32 bits hold", d, items),
+              "pm4"};
     geometry.grid[d] = *grid[d] = static_cast<std::uint32_t>(items);
     geometry.group[d] = full;
     *group[d] = static_cast<std::uint16_t>(full);
@@ -91,7 +96,8 @@ Error Pm4Stream::dispatch(const std::uint32_t* sh, const std::uint32_t dimension
   const std::uint32_t scratch_waves = abi::TmpringWaves::decode(tmpring);
   if (queue_.full() || (scratch && scratch_users_.load(std::memory_order_acquire) != 0)) return {Errc::not_ready, 0, {}, {}};
   if (scratch && scratch_waves < needs.waves) {
-    return {Errc::out_of_resources, 0, fmt::format("COMPUTE_TMPRING_SIZE has scratch for {} waves; a workgroup has {}", scratch_waves, needs.waves), "pm4"};
+    return {Errc::out_of_resources, 0,
+            fmt::format("COMPUTE_TMPRING_SIZE has scratch for {} waves; a workgroup has {}", scratch_waves, needs.waves), "pm4"};
   }
   Dispatch* d = queue_.make_dispatch(code, geometry, needs);
   if (d == nullptr) return {Errc::invalid_argument, 0, "the queue's CU mask leaves no compute unit", "pm4"};
@@ -108,7 +114,9 @@ Error Pm4Stream::dispatch(const std::uint32_t* sh, const std::uint32_t dimension
     d->scratch_wave_bytes = abi::TmpringWaveSize::decode(tmpring) * 1024ull;
     d->context.scratch_wave_bytes = static_cast<std::uint32_t>(d->scratch_wave_bytes);
     d->context.scratch_lane_bytes = static_cast<std::uint32_t>(d->scratch_wave_bytes / kLanes);
-    d->context.scratch_base = (reg(compute_dispatch_scratch_base_lo) | static_cast<std::uint64_t>(reg(compute_dispatch_scratch_base_hi) & 0xffu) << 32) << 8;
+    d->context.scratch_base =
+        (reg(compute_dispatch_scratch_base_lo) | static_cast<std::uint64_t>(reg(compute_dispatch_scratch_base_hi) & 0xffu) << 32)
+        << 8;
     d->resident_limit = std::min(d->resident_limit, scratch_waves / needs.waves);
   }
   queue_.start_dispatch(*d);
@@ -121,27 +129,32 @@ bool HwQueue::process_pm4(std::uint32_t word0) {
     std::memcpy(&packet, &slot(), sizeof packet);
     const std::uint32_t head = packet.ib_jump_cmd[0];
     if (head >> 30 != 3 || (head >> 8 & 0xffu) != indirect_buffer) {
-      reject({Errc::invalid_packet_format, abi::kQueueErrorVendorFormat, fmt::format("PM4 vendor packet: {:08x} is no INDIRECT_BUFFER command", head)});
+      reject({Errc::invalid_packet_format, abi::kQueueErrorVendorFormat,
+              fmt::format("PM4 vendor packet: {:08x} is no INDIRECT_BUFFER command", head)});
       return false;
     }
     if ((packet.ib_jump_cmd[3] & kValid) == 0) {
-      reject({Errc::invalid_packet_format, abi::kQueueErrorVendorFormat, fmt::format("PM4 vendor packet: the buffer's size word {:08x} is not marked valid", packet.ib_jump_cmd[3])});
+      reject({Errc::invalid_packet_format, abi::kQueueErrorVendorFormat,
+              fmt::format("PM4 vendor packet: the buffer's size word {:08x} is not marked valid", packet.ib_jump_cmd[3])});
       return false;
     }
     engine_.acquire(static_cast<abi::FenceScope>(abi::HeaderAcquire::decode(word0)));
-    pm4_->interpreter.start((packet.ib_jump_cmd[1] & ~3u) | static_cast<std::uint64_t>(packet.ib_jump_cmd[2] & 0xffffu) << 32, packet.ib_jump_cmd[3] & 0xfffffu);
+    pm4_->interpreter.start((packet.ib_jump_cmd[1] & ~3u) | static_cast<std::uint64_t>(packet.ib_jump_cmd[2] & 0xffffu) << 32,
+                            packet.ib_jump_cmd[3] & 0xfffffu);
     stage_ = Stage::pm4;
     condition_start_ = engine_.clock.now_up();
   }
   switch (pm4_->interpreter.run(kPacketsPerTurn)) {
   case Pm4Interpreter::Status::done: break;
   case Pm4Interpreter::Status::waiting: return false;
-  case Pm4Interpreter::Status::budget:
-    progressed_ = true;
-    return false;
+  case Pm4Interpreter::Status::budget: progressed_ = true; return false;
   case Pm4Interpreter::Status::error: {
     const Error& error = pm4_->interpreter.error();
-    reject({error.code, error.code == Errc::invalid_packet_format || error.code == Errc::unsupported ? std::uint32_t{abi::kQueueErrorVendorFormat} : queue_error_bits(error.code), error.detail});
+    reject({error.code,
+            error.code == Errc::invalid_packet_format || error.code == Errc::unsupported
+                ? std::uint32_t{abi::kQueueErrorVendorFormat}
+                : queue_error_bits(error.code),
+            error.detail});
     return false;
   }
   }
@@ -161,15 +174,20 @@ HwQueue::Poll HwQueue::poll_ring() {
   auto& interpreter = pm4_->interpreter;
   if (doorbell == interpreter.ring_position()) return Poll::idle;
   if (doorbell - interpreter.ring_position() > ring.config.ring_dwords) {
-    record_fault({Errc::invalid_packet_format, abi::kQueueErrorPacketFormat, doorbell,
-                  fmt::format("PM4 ring of {} dwords: the doorbell says {}, the processor is at {}", ring.config.ring_dwords, doorbell, interpreter.ring_position()), {}});
+    record_fault({Errc::invalid_packet_format,
+                  abi::kQueueErrorPacketFormat,
+                  doorbell,
+                  fmt::format("PM4 ring of {} dwords: the doorbell says {}, the processor is at {}", ring.config.ring_dwords,
+                              doorbell, interpreter.ring_position()),
+                  {}});
     return Poll::worked;
   }
   const AddressMap::Slice slice{engine_.map};
   interpreter.set_ring_end(doorbell);
   const std::uint64_t before = interpreter.ring_position();
   const auto status = interpreter.run(kPacketsPerTurn);
-  std::atomic_ref{*ring.config.read_pointer}.store(static_cast<std::uint32_t>(interpreter.ring_position()), std::memory_order_release);
+  std::atomic_ref{*ring.config.read_pointer}.store(static_cast<std::uint32_t>(interpreter.ring_position()),
+                                                   std::memory_order_release);
   stage_ = status == Pm4Interpreter::Status::waiting ? Stage::pm4 : Stage::fetch;
   if (status == Pm4Interpreter::Status::error) {
     const Error& error = interpreter.error();

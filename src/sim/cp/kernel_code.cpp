@@ -27,7 +27,8 @@ const KernelCode& KernelCache::get(std::uint64_t kernel_object) {
   auto& entry = entries_[(kernel_object >> 6) % kEntries];
   const bool hit = entry.code.object == kernel_object && entry.generation == view_.map().generation() && entry.host != nullptr &&
                    std::memcmp(entry.host, entry.raw.data(), entry.raw.size()) == 0;
-  if (!hit) [[unlikely]] fill(entry, kernel_object);
+  if (!hit) [[unlikely]]
+    fill(entry, kernel_object);
   return entry.code;
 }
 
@@ -46,7 +47,8 @@ void KernelCache::fill(Entry& entry, std::uint64_t kernel_object) {
   entry.generation = view_.map().generation();
   entry.host = view_.get(kernel_object, sizeof(abi::KernelDescriptor), kRead);
   if (entry.host == nullptr) {
-    code.error = fmt::format("no kernel descriptor can be read at kernel_object {:#x}: {}", kernel_object, view_.map().describe(kernel_object));
+    code.error = fmt::format("no kernel descriptor can be read at kernel_object {:#x}: {}", kernel_object,
+                             view_.map().describe(kernel_object));
     return;
   }
   std::memcpy(entry.raw.data(), entry.host, entry.raw.size());
@@ -58,10 +60,11 @@ void KernelCache::fill(Entry& entry, std::uint64_t kernel_object) {
   code.preload_dwords = abi::PreloadLength::decode(descriptor.kernarg_preload);
   code.preload_offset_dwords = abi::PreloadOffset::decode(descriptor.kernarg_preload);
   if (code.entry % 256 != 0) {
-    code.error = fmt::format("the descriptor at {:#x} puts the entry at {:#x}, which is not 256-byte aligned", kernel_object, code.entry);
+    code.error =
+        fmt::format("the descriptor at {:#x} puts the entry at {:#x}, which is not 256-byte aligned", kernel_object, code.entry);
   } else if (view_.get(code.entry, 4, kExecute) == nullptr) {
-    code.error = fmt::format("the descriptor at {:#x} puts the entry at {:#x}, which is not executable: {}", kernel_object, code.entry,
-                             view_.map().describe(code.entry));
+    code.error = fmt::format("the descriptor at {:#x} puts the entry at {:#x}, which is not executable: {}", kernel_object,
+                             code.entry, view_.map().describe(code.entry));
   } else if (abi::PropWavefrontSize32::decode(code.properties) != 0) {
     code.error = fmt::format("the descriptor at {:#x} asks for wave32; {} has wave64 only", kernel_object, profile_.target);
   }

@@ -18,15 +18,15 @@
 namespace aql::sim {
 
 struct KernelCode {
-  std::uint64_t object = 0;          // device address of the descriptor
-  std::uint64_t entry = 0;           // device address of the first instruction
+  std::uint64_t object = 0; // device address of the descriptor
+  std::uint64_t entry = 0;  // device address of the first instruction
   std::uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
   std::uint32_t properties = 0;
   std::uint32_t preload_dwords = 0, preload_offset_dwords = 0;
-  std::uint32_t vgprs = 0;           // allocated, a lane
-  std::uint32_t accum_offset = 0;    // first AccVGPR
+  std::uint32_t vgprs = 0;        // allocated, a lane
+  std::uint32_t accum_offset = 0; // first AccVGPR
   Mode mode;
-  std::string error;                 // not empty: why the code cannot run
+  std::string error; // not empty: why the code cannot run
 };
 
 // Registers and modes as the three words say; used for PM4 dispatches too, which have no descriptor.

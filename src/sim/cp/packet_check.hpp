@@ -12,6 +12,7 @@ namespace aql::sim {
 // `setup` holds the number of dimensions in its low bits. Errc::ok: launch it.
 [[nodiscard]] PacketError check_geometry(const DeviceProfile& profile, const abi::KernelDispatchPacket& packet);
 // Code, registers and private memory; `needs` gets what a full group takes.
-[[nodiscard]] PacketError check_resources(const DeviceProfile& profile, const abi::KernelDispatchPacket& packet, const KernelCode& code, GroupNeeds& needs);
+[[nodiscard]] PacketError check_resources(const DeviceProfile& profile, const abi::KernelDispatchPacket& packet,
+                                          const KernelCode& code, GroupNeeds& needs);
 
 } // namespace aql::sim

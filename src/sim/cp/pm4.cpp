@@ -13,10 +13,12 @@ namespace {
 
 using namespace pm4;
 
-constexpr std::size_t kMaxDepth = 4;            // ring, IB, chained IBs below it
-constexpr std::uint32_t kMaxBody = 0x4000;      // dwords the count field can mean
+constexpr std::size_t kMaxDepth = 4;       // ring, IB, chained IBs below it
+constexpr std::uint32_t kMaxBody = 0x4000; // dwords the count field can mean
 
-[[nodiscard]] constexpr std::uint64_t address_of(std::uint32_t low, std::uint32_t high) noexcept { return low | static_cast<std::uint64_t>(high & 0xffffu) << 32; }
+[[nodiscard]] constexpr std::uint64_t address_of(std::uint32_t low, std::uint32_t high) noexcept {
+  return low | static_cast<std::uint64_t>(high & 0xffffu) << 32;
+}
 
 // Fewest body dwords; shorter packets are refused.
 [[nodiscard]] constexpr std::uint32_t least_body(std::uint32_t opcode) noexcept {
@@ -55,7 +57,9 @@ void Pm4Interpreter::start_ring(std::uint64_t address, std::uint64_t ring_dwords
 
 Pm4Interpreter::Step Pm4Interpreter::fail(Errc code, std::string detail) {
   const Frame& frame = frames_.back();
-  error_ = {code, 0, fmt::format("PM4 at {:#x} (dword {}): {}", frame.address + 4 * (frame.position & frame.mask), frame.position, detail), "pm4"};
+  error_ = {code, 0,
+            fmt::format("PM4 at {:#x} (dword {}): {}", frame.address + 4 * (frame.position & frame.mask), frame.position, detail),
+            "pm4"};
   return Step::error;
 }
 
@@ -84,7 +88,8 @@ bool Pm4Interpreter::load(std::uint64_t address, unsigned bytes, std::uint64_t& 
 bool Pm4Interpreter::store(std::uint64_t address, unsigned bytes, std::uint64_t value) {
   auto* host = address % bytes == 0 ? device_.memory(address, bytes, kWrite) : nullptr;
   if (host == nullptr) {
-    (void)fail(Errc::memory_fault, fmt::format("{} bytes at {:#x} cannot be written: {}", bytes, address, device_.describe(address)));
+    (void)fail(Errc::memory_fault,
+               fmt::format("{} bytes at {:#x} cannot be written: {}", bytes, address, device_.describe(address)));
     return false;
   }
   if (bytes == 4) {
@@ -124,14 +129,18 @@ Pm4Interpreter::Step Pm4Interpreter::execute() {
     ++frames_.back().position;
     return Step::next;
   }
-  if (type != 3) return fail(Errc::invalid_packet_format, fmt::format("{:08x} is a type-{} packet; only types 2 and 3 are known", head, type));
+  if (type != 3)
+    return fail(Errc::invalid_packet_format, fmt::format("{:08x} is a type-{} packet; only types 2 and 3 are known", head, type));
   const std::uint32_t opcode = head >> 8 & 0xffu;
   std::uint32_t count = (head >> 16 & 0x3fffu) + 1;
   if (count == kMaxBody) count = 0; // 0x3fff: a header alone (NOP)
   if (count > frame.end - frame.position - 1) {
-    return fail(Errc::invalid_packet_format, fmt::format("opcode {:#x} has {} dwords, but only {} are left", opcode, count, frame.end - frame.position - 1));
+    return fail(Errc::invalid_packet_format,
+                fmt::format("opcode {:#x} has {} dwords, but only {} are left", opcode, count, frame.end - frame.position - 1));
   }
-  if (count < least_body(opcode)) return fail(Errc::invalid_packet_format, fmt::format("opcode {:#x} has {} dwords and needs {}", opcode, count, least_body(opcode)));
+  if (count < least_body(opcode))
+    return fail(Errc::invalid_packet_format,
+                fmt::format("opcode {:#x} has {} dwords and needs {}", opcode, count, least_body(opcode)));
   std::vector<std::uint32_t> body;
   if (opcode != nop) {
     body.resize(count);
@@ -166,7 +175,8 @@ Pm4Interpreter::Step Pm4Interpreter::execute() {
     const std::uint64_t address = address_of(body[0], body[1]);
     std::uint32_t dimensions[3];
     const auto* host = device_.memory(address, sizeof dimensions, kRead);
-    if (host == nullptr) return fail(Errc::memory_fault, fmt::format("dimensions at {:#x} cannot be read: {}", address, device_.describe(address)));
+    if (host == nullptr)
+      return fail(Errc::memory_fault, fmt::format("dimensions at {:#x} cannot be read: {}", address, device_.describe(address)));
     std::memcpy(dimensions, host, sizeof dimensions);
     step = do_dispatch(dimensions, body[2]);
     break;
@@ -183,7 +193,8 @@ Pm4Interpreter::Step Pm4Interpreter::set_registers(std::uint32_t base, const std
   for (std::uint32_t i = 1; i < count; ++i) {
     const std::uint32_t offset = first + i - 1;
     if (base == kShBase) {
-      if (offset >= kShCount) return fail(Errc::invalid_packet_format, fmt::format("SH register {:#x} does not exist", base + offset));
+      if (offset >= kShCount)
+        return fail(Errc::invalid_packet_format, fmt::format("SH register {:#x} does not exist", base + offset));
       sh_[offset] = body[i];
     } else {
       device_.write_register(base + offset, body[i]);
@@ -308,8 +319,10 @@ Pm4Interpreter::Step Pm4Interpreter::do_atomic(const std::uint32_t* body, std::u
   const unsigned bytes = wide ? 8 : 4;
   const std::uint64_t address = address_of(body[1], body[2]);
   auto* host = address % bytes == 0 ? device_.memory(address, bytes, kRead | kWrite) : nullptr;
-  if (host == nullptr) return fail(Errc::memory_fault, fmt::format("atomic on {} bytes at {:#x}: {}", bytes, address, device_.describe(address)));
-  const std::uint64_t data = body[3] | static_cast<std::uint64_t>(body[4]) << 32, compare = body[5] | static_cast<std::uint64_t>(body[6]) << 32;
+  if (host == nullptr)
+    return fail(Errc::memory_fault, fmt::format("atomic on {} bytes at {:#x}: {}", bytes, address, device_.describe(address)));
+  const std::uint64_t data = body[3] | static_cast<std::uint64_t>(body[4]) << 32,
+                      compare = body[5] | static_cast<std::uint64_t>(body[6]) << 32;
   bool known = false, equal = true;
   if (wide) {
     std::uint64_t old = 0;
@@ -317,7 +330,8 @@ Pm4Interpreter::Step Pm4Interpreter::do_atomic(const std::uint32_t* body, std::u
     equal = old == compare;
   } else {
     std::uint32_t old = 0;
-    known = atomic_operation(*reinterpret_cast<std::uint32_t*>(host), operation, static_cast<std::uint32_t>(data), static_cast<std::uint32_t>(compare), old);
+    known = atomic_operation(*reinterpret_cast<std::uint32_t*>(host), operation, static_cast<std::uint32_t>(data),
+                             static_cast<std::uint32_t>(compare), old);
     equal = old == static_cast<std::uint32_t>(compare);
   }
   if (!known) return fail(Errc::unsupported, fmt::format("ATOMIC_MEM with operation {:#x}", tc_op));
@@ -360,7 +374,8 @@ Pm4Interpreter::Step Pm4Interpreter::do_indirect(const std::uint32_t* body, std:
     frame = {address, 0, dwords, ~0ull, false};
     return Step::jumped;
   }
-  if (frames_.size() >= kMaxDepth) return fail(Errc::invalid_packet_format, fmt::format("indirect buffers nest deeper than {}", kMaxDepth));
+  if (frames_.size() >= kMaxDepth)
+    return fail(Errc::invalid_packet_format, fmt::format("indirect buffers nest deeper than {}", kMaxDepth));
   frames_.push_back({address, 0, dwords, ~0ull, false});
   return Step::next;
 }

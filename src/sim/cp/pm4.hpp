@@ -17,9 +17,24 @@ namespace aql::sim {
 namespace pm4 {
 
 enum Opcode : std::uint8_t {
-  nop = 0x10, set_base = 0x11, clear_state = 0x12, dispatch_direct = 0x15, dispatch_indirect = 0x16, atomic_mem = 0x1E,
-  write_data = 0x37, wait_reg_mem = 0x3C, indirect_buffer = 0x3F, copy_data = 0x40, pfp_sync_me = 0x42, surface_sync = 0x43,
-  event_write = 0x46, release_mem = 0x49, acquire_mem = 0x58, set_config_reg = 0x68, set_sh_reg = 0x76, set_uconfig_reg = 0x79,
+  nop = 0x10,
+  set_base = 0x11,
+  clear_state = 0x12,
+  dispatch_direct = 0x15,
+  dispatch_indirect = 0x16,
+  atomic_mem = 0x1E,
+  write_data = 0x37,
+  wait_reg_mem = 0x3C,
+  indirect_buffer = 0x3F,
+  copy_data = 0x40,
+  pfp_sync_me = 0x42,
+  surface_sync = 0x43,
+  event_write = 0x46,
+  release_mem = 0x49,
+  acquire_mem = 0x58,
+  set_config_reg = 0x68,
+  set_sh_reg = 0x76,
+  set_uconfig_reg = 0x79,
   set_sh_reg_index = 0x9B,
 };
 
@@ -31,14 +46,23 @@ enum Opcode : std::uint8_t {
 // Register numbers (dwords); SET_SH_REG counts from kShBase.
 inline constexpr std::uint32_t kShBase = 0x2C00, kShCount = 0x400, kUconfigBase = 0xC000;
 enum Register : std::uint32_t {
-  compute_dispatch_initiator = 0x2E00, compute_start_x = 0x2E04, compute_num_thread_x = 0x2E07, compute_pgm_lo = 0x2E0C, compute_pgm_hi = 0x2E0D,
-  compute_dispatch_scratch_base_lo = 0x2E10, compute_dispatch_scratch_base_hi = 0x2E11, compute_pgm_rsrc1 = 0x2E12, compute_pgm_rsrc2 = 0x2E13,
-  compute_tmpring_size = 0x2E18, compute_pgm_rsrc3 = 0x2E2D, compute_user_data_0 = 0x2E40,
+  compute_dispatch_initiator = 0x2E00,
+  compute_start_x = 0x2E04,
+  compute_num_thread_x = 0x2E07,
+  compute_pgm_lo = 0x2E0C,
+  compute_pgm_hi = 0x2E0D,
+  compute_dispatch_scratch_base_lo = 0x2E10,
+  compute_dispatch_scratch_base_hi = 0x2E11,
+  compute_pgm_rsrc1 = 0x2E12,
+  compute_pgm_rsrc2 = 0x2E13,
+  compute_tmpring_size = 0x2E18,
+  compute_pgm_rsrc3 = 0x2E2D,
+  compute_user_data_0 = 0x2E40,
 };
 
 // Bits of the dispatch initiator.
-inline constexpr std::uint32_t kInitiatorShaderEnable = 1u << 0, kInitiatorPartialGroups = 1u << 1, kInitiatorForceStartAtZero = 1u << 2,
-                               kInitiatorThreadDimensions = 1u << 5;
+inline constexpr std::uint32_t kInitiatorShaderEnable = 1u << 0, kInitiatorPartialGroups = 1u << 1,
+                               kInitiatorForceStartAtZero = 1u << 2, kInitiatorThreadDimensions = 1u << 5;
 
 } // namespace pm4
 

@@ -77,7 +77,9 @@ Processor::Entry* Processor::find(QueueId id) {
 }
 
 Result<QueueId> Processor::create_queue(const QueueConfig& config) {
-  const auto refuse = [](std::string detail) { return std::unexpected(Error{Errc::invalid_queue_creation, 0, std::move(detail), "create_queue"}); };
+  const auto refuse = [](std::string detail) {
+    return std::unexpected(Error{Errc::invalid_queue_creation, 0, std::move(detail), "create_queue"});
+  };
   if (config.amd_queue == nullptr || config.doorbell == nullptr) return refuse("a queue needs an amd_queue_t and a doorbell");
   if (reinterpret_cast<std::uintptr_t>(config.doorbell) % 8 != 0) return refuse("the doorbell is not 8-byte aligned");
   const auto& hsa = config.amd_queue->hsa_queue;
@@ -85,7 +87,8 @@ Result<QueueId> Processor::create_queue(const QueueConfig& config) {
   if (hsa.base_address % 64 != 0) return refuse(fmt::format("the ring at {:#x} is not 64-byte aligned", hsa.base_address));
   auto* ring = engine_.map.translate(hsa.base_address, hsa.size * sizeof(abi::Slot), kRead | kWrite);
   if (ring == nullptr) {
-    return refuse(fmt::format("the ring of {} packets at {:#x} is not mapped for reading and writing: {}", hsa.size, hsa.base_address, engine_.map.describe(hsa.base_address)));
+    return refuse(fmt::format("the ring of {} packets at {:#x} is not mapped for reading and writing: {}", hsa.size,
+                              hsa.base_address, engine_.map.describe(hsa.base_address)));
   }
   const std::lock_guard lock{mutex_};
   const QueueId id = next_id_++;
@@ -96,11 +99,16 @@ Result<QueueId> Processor::create_queue(const QueueConfig& config) {
 }
 
 Result<QueueId> Processor::create_pm4_queue(const Pm4QueueConfig& config) {
-  const auto refuse = [](std::string detail) { return std::unexpected(Error{Errc::invalid_queue_creation, 0, std::move(detail), "create_pm4_queue"}); };
-  if (config.read_pointer == nullptr || config.doorbell == nullptr) return refuse("a PM4 queue needs a read pointer and a doorbell");
-  if (!std::has_single_bit(config.ring_dwords)) return refuse(fmt::format("a ring of {} dwords; a power of two is needed", config.ring_dwords));
+  const auto refuse = [](std::string detail) {
+    return std::unexpected(Error{Errc::invalid_queue_creation, 0, std::move(detail), "create_pm4_queue"});
+  };
+  if (config.read_pointer == nullptr || config.doorbell == nullptr)
+    return refuse("a PM4 queue needs a read pointer and a doorbell");
+  if (!std::has_single_bit(config.ring_dwords))
+    return refuse(fmt::format("a ring of {} dwords; a power of two is needed", config.ring_dwords));
   if (engine_.map.translate(config.ring_address, config.ring_dwords * 4, kRead) == nullptr) {
-    return refuse(fmt::format("the ring of {} dwords at {:#x} is not mapped: {}", config.ring_dwords, config.ring_address, engine_.map.describe(config.ring_address)));
+    return refuse(fmt::format("the ring of {} dwords at {:#x} is not mapped: {}", config.ring_dwords, config.ring_address,
+                              engine_.map.describe(config.ring_address)));
   }
   const std::lock_guard lock{mutex_};
   const QueueId id = next_id_++;
@@ -127,7 +135,8 @@ Result<void> Processor::destroy_queue(QueueId id) {
   std::unique_lock lock{mutex_};
   Entry* entry = find(id);
   if (entry == nullptr || entry->destroying) {
-    return std::unexpected(Error{Errc::invalid_argument, 0, fmt::format("queue {} does not exist or was destroyed before", id), "destroy_queue"});
+    return std::unexpected(
+        Error{Errc::invalid_argument, 0, fmt::format("queue {} does not exist or was destroyed before", id), "destroy_queue"});
   }
   entry->destroying = true;
   const std::shared_ptr<HwQueue> queue = entry->queue; // lives at least until we return
@@ -140,7 +149,9 @@ Result<void> Processor::destroy_queue(QueueId id) {
 Result<void> Processor::inactivate_queue(QueueId id) {
   std::unique_lock lock{mutex_};
   Entry* entry = find(id);
-  if (entry == nullptr) return std::unexpected(Error{Errc::invalid_argument, 0, fmt::format("queue {} does not exist or was destroyed", id), "inactivate_queue"});
+  if (entry == nullptr)
+    return std::unexpected(
+        Error{Errc::invalid_argument, 0, fmt::format("queue {} does not exist or was destroyed", id), "inactivate_queue"});
   const std::shared_ptr<HwQueue> queue = entry->queue;
   if (queue->callback_running()) return {}; // it is being made inactive just now
   queue->record_fault({Errc::queue_inactive, 0, ~0ull, "the host made the queue inactive", {}});
@@ -170,6 +181,7 @@ void Processor::refresh() {
     entry.queue->stop_all();
     if (entry.queue->drained()) {
       entry.gone = true;
+      std::erase(worked_, entry.queue.get());
       removed = true;
     } else {
       left = true;
@@ -194,7 +206,13 @@ Dispatch* Processor::new_dispatch() {
     void* base = mmap(nullptr, kPacketPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) throw std::bad_alloc{};
     const auto address = reinterpret_cast<std::uint64_t>(base);
-    if (auto mapped = engine_.map.map({.address = address, .size = kPacketPageBytes, .host = static_cast<std::byte*>(base), .permissions = kRead, .kind = MemoryKind::queue, .id = 0, .label = "dispatch packets"});
+    if (auto mapped = engine_.map.map({.address = address,
+                                       .size = kPacketPageBytes,
+                                       .host = static_cast<std::byte*>(base),
+                                       .permissions = kRead,
+                                       .kind = MemoryKind::queue,
+                                       .id = 0,
+                                       .label = "dispatch packets"});
         !mapped) {
       log::error(mapped.error().message());
     }
@@ -211,7 +229,8 @@ Dispatch* Processor::new_dispatch() {
       d.context.private_aperture = kPrivateAperture;
       d.context.clock = &host_dispatch_clock;
       d.context.clock_arg = &engine_.clock;
-      d.context.core_clocks_per_tick = static_cast<std::uint32_t>(engine_.profile.clock_mhz * 1'000'000ull / engine_.profile.timestamp_hz);
+      d.context.core_clocks_per_tick =
+          static_cast<std::uint32_t>(engine_.profile.clock_mhz * 1'000'000ull / engine_.profile.timestamp_hz);
       free_dispatches_.push_back(&d);
     }
   }
@@ -229,25 +248,6 @@ void Processor::reap() {
     free_dispatches_.push_back(d);
     d = next;
   }
-}
-
-bool Processor::size_dispatch(Dispatch& d, const GroupNeeds& needs, const std::uint64_t (&cu_mask)[8], std::int32_t priority) const {
-  const DeviceProfile& p = engine_.profile;
-  const std::uint32_t all = p.xcc_count * p.cus_per_xcc;
-  std::uint32_t allowed = 0;
-  bool masked = false;
-  for (unsigned i = 0; i < 8; ++i) {
-    masked = masked || cu_mask[i] != 0;
-    const std::uint32_t first = i * 64;
-    const std::uint64_t real = first >= all ? 0 : all - first >= 64 ? ~0ull : (1ull << (all - first)) - 1;
-    allowed += static_cast<std::uint32_t>(std::popcount(cu_mask[i] & real));
-  }
-  if (!masked) allowed = all;
-  if (allowed == 0) return false;
-  d.resident_limit = groups_per_cu(p, needs) * allowed;
-  d.cost = {needs.waves, static_cast<std::int64_t>(needs.waves) * needs.vgprs, needs.lds_bytes, needs.waves > 1 ? 1 : 0};
-  d.priority = priority;
-  return true;
 }
 
 void Processor::launch(Dispatch& d) {
@@ -279,15 +279,19 @@ void Processor::execute(const AgentCall& call) {
   if (queue.state() == QueueState::active && !queue.fault_pending()) {
     const Errc code = (*call.function)(call.packet.type, call.packet.arg, call.packet.return_address);
     if (code != Errc::ok) {
-      queue.record_fault({code, queue_error_bits(code), call.packet_index,
-                          fmt::format("packet {}: the agent function of type {} failed with {}", call.packet_index, call.packet.type, to_string(code)), {}});
+      queue.record_fault({code,
+                          queue_error_bits(code),
+                          call.packet_index,
+                          fmt::format("packet {}: the agent function of type {} failed with {}", call.packet_index,
+                                      call.packet.type, to_string(code)),
+                          {}});
     } else if (call.packet.completion_signal != 0) {
       HostView view{engine_.map};
       const AddressMap::Slice slice{engine_.map};
       engine_.release(call.release);
       std::string why;
       if (!engine_.complete_signal(view, call.packet.completion_signal, call.start_ts, why)) {
-        queue.record_fault({Errc::memory_fault, abi::kQueueErrorTrap, call.packet_index, std::move(why), {}});
+        queue.record_fault({Errc::memory_fault, 0, call.packet_index, std::move(why), {}});
       }
     }
   }
@@ -328,12 +332,13 @@ bool Processor::service(unsigned packets) {
   bool worked = false;
   if (queues_changed_.load(std::memory_order_relaxed)) refresh();
   bool faults = false;
-  if (packets != 0) {
-    for (auto& queue : active_) {
-      if (queue->poll(packets) == HwQueue::Poll::worked) worked = true;
+  for (auto& queue : active_) {
+    if (packets != 0 && queue->poll(packets) == HwQueue::Poll::worked) {
+      worked_.push_back(queue.get());
+      worked = true;
     }
+    faults = faults || (queue->fault_pending() && queue->state() == QueueState::active);
   }
-  for (auto& queue : active_) faults = faults || (queue->fault_pending() && queue->state() == QueueState::active);
   if (engine_.options.hand_stepped && packets != 0) {
     std::deque<AgentCall> calls;
     {
@@ -353,18 +358,28 @@ bool Processor::service(unsigned packets) {
   return worked;
 }
 
-void Processor::rearm() {
-  for (auto& queue : active_) queue->rearm();
+Worker::Did Processor::run_waves(Worker& worker) {
+  Worker::Did did = worker.run();
+  // Small kernels: several before the queues are looked at again.
+  for (std::uint64_t left = engine_.options.slice_instructions;
+       did == Worker::Did::worked && worker.executed() < left && engine_.scheduler.newcomers() != 0;) {
+    left -= worker.executed();
+    did = worker.run();
+  }
+  for (HwQueue* queue : worked_) queue->rearm();
+  worked_.clear();
+  return did;
 }
 
-bool Processor::memory_waiters() const noexcept {
-  return std::any_of(active_.begin(), active_.end(), [](const auto& q) { return q->state() == QueueState::active && q->waits_for_memory(); });
+bool Processor::must_look_again() const noexcept {
+  return std::any_of(active_.begin(), active_.end(), [](const auto& q) {
+    return q->state() == QueueState::active && (q->waits_for_memory() || q->polled() || !q->drained());
+  });
 }
 
 bool Processor::step() {
   const bool serviced = service(1);
-  const Worker::Did did = engine_.workers[0]->run();
-  rearm();
+  const Worker::Did did = run_waves(*engine_.workers[0]);
   return serviced || did != Worker::Did::nothing;
 }
 
@@ -376,8 +391,7 @@ void Processor::run() {
   std::int64_t look_ns = kFirstLookNs;
   while (!quit_.load(std::memory_order_relaxed)) {
     const bool serviced = service(kPacketsPerPoll);
-    const Worker::Did did = worker.run();
-    rearm();
+    const Worker::Did did = run_waves(worker);
     if (serviced || did == Worker::Did::worked) {
       idle = slept = 0;
       look_ns = kFirstLookNs;
@@ -385,8 +399,10 @@ void Processor::run() {
     }
     std::int64_t timeout = -1;
     if (did == Worker::Did::slept) {
-      ++slept;
-      const std::uint32_t passes = slept / static_cast<std::uint32_t>(std::max<std::size_t>(worker.resident(), 1));
+      // One look at every sleeping group is a pass.
+      const std::uint32_t resident = static_cast<std::uint32_t>(std::max<std::size_t>(worker.resident(), 1));
+      if (++slept % resident != 0) continue;
+      const std::uint32_t passes = slept / resident;
       if (passes < kPassesBeforeYield) {
         cpu_pause();
         continue;
@@ -402,7 +418,7 @@ void Processor::run() {
       if (++idle == 1) idle_since = monotonic_ns();
       if (idle % 64 != 0 || monotonic_ns() - idle_since < kSpinNs) continue;
       reap();
-      if (memory_waiters()) {
+      if (must_look_again()) {
         timeout = look_ns;
         look_ns = std::min(look_ns * 2, kLastLookNs);
       }
@@ -427,7 +443,9 @@ void Processor::run_additional(Worker& worker) {
       continue;
     }
     if (did == Worker::Did::slept) {
-      const std::uint32_t passes = ++slept / static_cast<std::uint32_t>(std::max<std::size_t>(worker.resident(), 1));
+      const std::uint32_t resident = static_cast<std::uint32_t>(std::max<std::size_t>(worker.resident(), 1));
+      if (++slept % resident != 0) continue;
+      const std::uint32_t passes = slept / resident;
       if (passes < kPassesBeforeYield) {
         cpu_pause();
       } else if (passes < kPassesBeforeSleep) {

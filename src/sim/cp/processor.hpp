@@ -1,7 +1,7 @@
 #pragma once
 // The packet processor: its thread, its queues, its dispatches, and the thread that runs agent functions.
-// Thread safety: the first group of members may be called from any thread; the second belongs to the processor's thread (or, hand-stepped, to
-// whoever steps: one thread at a time).
+// Thread safety: the first group of members may be called from any thread; the second belongs to the processor's thread (or,
+// hand-stepped, to whoever steps: one thread at a time).
 
 #include <atomic>
 #include <condition_variable>
@@ -49,8 +49,6 @@ public:
   [[nodiscard]] KernelCache& kernels() noexcept { return kernels_; }
   [[nodiscard]] Dispatch* new_dispatch();
   void free_dispatch(Dispatch* dispatch);
-  // What a group takes and how many fit; false: no compute unit is allowed.
-  [[nodiscard]] bool size_dispatch(Dispatch& dispatch, const GroupNeeds& needs, const std::uint64_t (&cu_mask)[8], std::int32_t priority) const;
   void launch(Dispatch& dispatch);
   void call_agent(const AgentCall& call);
 
@@ -67,20 +65,23 @@ private:
   void execute(const AgentCall& call);
   // Everything but waves. true: something happened.
   bool service(unsigned packets);
+  // Turns of waves; then doorbells of drained queues are made ready for the next ring.
+  Worker::Did run_waves(Worker& worker);
   void reap();
   void settle();
   void refresh();
-  void rearm();
   [[nodiscard]] bool on_processor_thread() const noexcept;
   // Steps until `done` (hand-stepped or from a callback), or waits for the thread to get there.
   void wait_until(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
-  [[nodiscard]] bool memory_waiters() const noexcept;
+  // Memory may change what queues wait for without anybody telling us.
+  [[nodiscard]] bool must_look_again() const noexcept;
   [[nodiscard]] Entry* find(QueueId id);
 
   Engine& engine_;
   HostView view_;
   KernelCache kernels_;
   std::vector<std::shared_ptr<HwQueue>> active_; // processor's copy of queues_
+  std::vector<HwQueue*> worked_;                 // queues of which packets were processed in this round
   std::vector<std::unique_ptr<Dispatch>> dispatches_;
   std::vector<Dispatch*> free_dispatches_;
   struct PacketPage {

@@ -1,9 +1,12 @@
 #include "sim/cp/scheduler.hpp"
 
+#include <algorithm>
+
 namespace aql::sim {
 namespace {
 
 constexpr std::uint32_t kPatience = 1024; // refusals for the sake of a starving dispatch, while nothing ends
+constexpr unsigned kLooks = 64;           // dispatches of a list that are tried when the first ones do not fit
 
 } // namespace
 
@@ -17,7 +20,20 @@ private:
   std::unique_lock<std::mutex> lock_;
 };
 
-Scheduler::Scheduler(const DeviceProfile& profile, bool shared, std::uint64_t seed) : shared_(shared), seeded_(seed != 0), random_(seed) {
+void Scheduler::List::append(Dispatch* d) noexcept {
+  d->previous_waiting = last;
+  d->next_waiting = nullptr;
+  (last != nullptr ? last->next_waiting : first) = d;
+  last = d;
+}
+
+void Scheduler::List::remove(Dispatch* d) noexcept {
+  (d->previous_waiting != nullptr ? d->previous_waiting->next_waiting : first) = d->next_waiting;
+  (d->next_waiting != nullptr ? d->next_waiting->previous_waiting : last) = d->previous_waiting;
+}
+
+Scheduler::Scheduler(const DeviceProfile& profile, bool shared, std::uint64_t seed)
+    : shared_(shared), seeded_(seed != 0), random_(seed) {
   const std::int64_t cus = static_cast<std::int64_t>(profile.xcc_count) * profile.cus_per_xcc;
   free_.waves = cus * profile.simds_per_cu * profile.waves_per_simd;
   free_.vgprs = cus * profile.simds_per_cu * profile.vgprs_per_lane;
@@ -26,94 +42,98 @@ Scheduler::Scheduler(const DeviceProfile& profile, bool shared, std::uint64_t se
 }
 
 bool Scheduler::fits(const Dispatch& d) const noexcept {
-  return d.resident < d.resident_limit && d.cost.waves <= free_.waves && d.cost.vgprs <= free_.vgprs && d.cost.lds_bytes <= free_.lds_bytes &&
-         d.cost.groups <= free_.groups;
+  return d.resident < d.resident_limit && d.cost.waves <= free_.waves && d.cost.vgprs <= free_.vgprs &&
+         d.cost.lds_bytes <= free_.lds_bytes && d.cost.groups <= free_.groups;
+}
+
+Scheduler::Level& Scheduler::level(std::int32_t priority) {
+  auto at = std::find_if(levels_.begin(), levels_.end(), [priority](const Level& l) { return l.priority <= priority; });
+  if (at == levels_.end() || at->priority != priority) at = levels_.insert(at, Level{priority, {}, {}});
+  return *at;
 }
 
 void Scheduler::add(Dispatch* dispatch) {
   const Lock lock{*this};
-  dispatch->last_pick = 0;
-  waiting_list_.push_back(dispatch);
-  waiting_.store(static_cast<std::uint32_t>(waiting_list_.size()), std::memory_order_relaxed);
+  dispatch->wait = WaitList::fresh;
+  level(dispatch->priority).fresh.append(dispatch);
+  waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   newcomers_.store(newcomers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// Position of the dispatch whose turn it is among those that fit, or the list's size. Newcomers first, then by priority, then
-// whoever was picked longest ago; each fourth turn leaves priority out, so that low ones move too.
-std::size_t Scheduler::pick() {
-  const bool by_priority = ++turn_ % 4 != 0;
-  std::size_t best = waiting_list_.size();
-  for (std::size_t i = 0; i < waiting_list_.size(); ++i) {
-    const Dispatch& d = *waiting_list_[i];
-    if (!fits(d)) continue;
-    if (best == waiting_list_.size()) {
-      best = i;
-      continue;
-    }
-    const Dispatch& b = *waiting_list_[best];
-    const bool d_new = d.last_pick == 0, b_new = b.last_pick == 0;
-    if (d_new != b_new) {
-      if (d_new) best = i;
-    } else if (by_priority && d.priority != b.priority) {
-      if (d.priority > b.priority) best = i;
-    } else if (d.last_pick < b.last_pick) {
-      best = i;
-    }
-  }
-  if (seeded_ && best != waiting_list_.size() && random_.below(4) == 0) {
-    const std::size_t other = random_.below(static_cast<std::uint32_t>(waiting_list_.size()));
-    if (fits(*waiting_list_[other])) best = other;
-  }
-  return best;
+void Scheduler::take_off(Dispatch* d) noexcept {
+  Level& l = level(d->priority);
+  (d->wait == WaitList::fresh ? l.fresh : l.started).remove(d);
+  if (d->wait == WaitList::fresh) newcomers_.store(newcomers_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  d->wait = WaitList::none;
+  if (starving_ == d) starving_ = nullptr;
 }
 
-void Scheduler::remove(std::size_t position) {
-  Dispatch* d = waiting_list_[position];
-  if (d->last_pick == 0) newcomers_.store(newcomers_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  if (starving_ == d) starving_ = nullptr;
-  waiting_list_.erase(waiting_list_.begin() + static_cast<std::ptrdiff_t>(position));
-  waiting_.store(static_cast<std::uint32_t>(waiting_list_.size()), std::memory_order_relaxed);
+Dispatch* Scheduler::first_that_fits(const List& list) noexcept {
+  unsigned skip = seeded_ ? random_.below(3) : 0;
+  Dispatch* found = nullptr;
+  unsigned looks = 0;
+  for (Dispatch* d = list.first; d != nullptr && looks < kLooks; d = d->next_waiting, ++looks) {
+    if (!fits(*d)) continue;
+    found = d;
+    if (skip-- == 0) break;
+  }
+  return found;
+}
+
+// Newcomers first; among equals by priority, but each fourth turn the other way round, so that low ones move too.
+Dispatch* Scheduler::pick() {
+  const bool low_first = ++picks_ % 4 == 0;
+  for (auto list : {&Level::fresh, &Level::started}) {
+    const std::size_t n = levels_.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      const Level& l = levels_[low_first ? n - 1 - i : i];
+      if (Dispatch* d = first_that_fits(l.*list)) return d;
+    }
+  }
+  return nullptr;
 }
 
 Scheduler::Grant Scheduler::start() {
   const Lock lock{*this};
-  if (waiting_list_.empty()) return {};
-  if (starving_ != nullptr && !fits(*starving_)) {
-    if (++refusals_ < kPatience) return {};
-    starving_ = nullptr;
-    hold_off_ = true;
-  }
-  std::size_t chosen = waiting_list_.size();
+  if (waiting_.load(std::memory_order_relaxed) == 0) return {};
+  Dispatch* d = nullptr;
   if (starving_ != nullptr) {
-    for (std::size_t i = 0; i < waiting_list_.size(); ++i) {
-      if (waiting_list_[i] == starving_) chosen = i;
-    }
-    starving_ = nullptr;
-  } else {
-    chosen = pick();
-    if (chosen != waiting_list_.size() && newcomers_.load(std::memory_order_relaxed) != 0 && waiting_list_[chosen]->last_pick != 0 && !hold_off_) {
-      for (Dispatch* d : waiting_list_) {
-        if (d->last_pick == 0) { // it did not fit, or pick() would have taken it
-          starving_ = d;
-          refusals_ = 0;
-          return {};
-        }
-      }
+    if (fits(*starving_)) {
+      d = starving_;
+    } else if (++refusals_ < kPatience) {
+      return {};
+    } else {
+      starving_ = nullptr;
+      hold_off_ = true;
     }
   }
-  if (chosen == waiting_list_.size()) return {};
-  Dispatch* d = waiting_list_[chosen];
-  if (d->last_pick == 0) newcomers_.store(newcomers_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  d->last_pick = turn_ + 1;
-  ++turn_;
+  if (d == nullptr) d = pick();
+  if (d == nullptr) return {};
+  if (d->wait == WaitList::started && newcomers() != 0 && !hold_off_) { // none of the newcomers fitted, or pick() had taken it
+    for (const Level& l : levels_) {
+      if (l.fresh.first == nullptr) continue;
+      starving_ = l.fresh.first;
+      refusals_ = 0;
+      return {};
+    }
+  }
+  Level& l = level(d->priority);
+  const Grant grant{d, d->next_group++, d->next_group != d->group_total || waiting_.load(std::memory_order_relaxed) > 1};
+  if (d->next_group == d->group_total) {
+    take_off(d);
+  } else {
+    if (starving_ == d) starving_ = nullptr;
+    (d->wait == WaitList::fresh ? l.fresh : l.started).remove(d);
+    if (d->wait == WaitList::fresh) newcomers_.store(newcomers_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    d->wait = WaitList::started;
+    l.started.append(d);
+  }
   free_.waves -= d->cost.waves;
   free_.vgprs -= d->cost.vgprs;
   free_.lds_bytes -= d->cost.lds_bytes;
   free_.groups -= d->cost.groups;
   ++d->resident;
-  Grant grant{d, d->next_group++, false};
-  if (d->next_group == d->group_total) remove(chosen);
-  grant.more = !waiting_list_.empty();
   return grant;
 }
 
@@ -130,14 +150,11 @@ void Scheduler::end(Dispatch* d) {
 
 std::uint64_t Scheduler::cancel(Dispatch* dispatch) {
   const Lock lock{*this};
-  for (std::size_t i = 0; i < waiting_list_.size(); ++i) {
-    if (waiting_list_[i] != dispatch) continue;
-    const std::uint64_t left = dispatch->group_total - dispatch->next_group;
-    dispatch->next_group = dispatch->group_total;
-    remove(i);
-    return left;
-  }
-  return 0;
+  if (dispatch->wait == WaitList::none) return 0;
+  const std::uint64_t left = dispatch->group_total - dispatch->next_group;
+  dispatch->next_group = dispatch->group_total;
+  take_off(dispatch);
+  return left;
 }
 
 } // namespace aql::sim

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "sim/cp/dispatch.hpp"
@@ -34,7 +33,7 @@ class Scheduler {
 public:
   Scheduler(const DeviceProfile& profile, bool shared, std::uint64_t seed);
 
-  // A dispatch with work; it leaves the list when its last group has started or it is cancelled.
+  // A dispatch with work; it leaves the lists when its last group has started or it is cancelled.
   void add(Dispatch* dispatch);
   struct Grant {
     Dispatch* dispatch = nullptr;
@@ -47,25 +46,38 @@ public:
   void end(Dispatch* dispatch);
   // Removes the groups that have not started and returns how many they were.
   [[nodiscard]] std::uint64_t cancel(Dispatch* dispatch);
-  // A dispatch none of whose groups has started waits: worth a look before anything that runs goes on.
-  [[nodiscard]] bool newcomer() const noexcept { return newcomers_.load(std::memory_order_relaxed) != 0; }
+  // Dispatches none of whose groups has started: worth a look before anything that runs goes on.
+  [[nodiscard]] std::uint32_t newcomers() const noexcept { return newcomers_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool waiting() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
 
 private:
   class Lock;
+  struct List {
+    Dispatch* first = nullptr;
+    Dispatch* last = nullptr;
+    void append(Dispatch* d) noexcept;
+    void remove(Dispatch* d) noexcept;
+  };
+  // Dispatches of one priority: those that have not started, oldest first, and those that have, longest not served first.
+  struct Level {
+    std::int32_t priority = 0;
+    List fresh, started;
+  };
   [[nodiscard]] bool fits(const Dispatch& dispatch) const noexcept;
-  [[nodiscard]] std::size_t pick();
-  void remove(std::size_t position);
+  [[nodiscard]] Dispatch* first_that_fits(const List& list) noexcept;
+  [[nodiscard]] Dispatch* pick();
+  [[nodiscard]] Level& level(std::int32_t priority);
+  void take_off(Dispatch* dispatch) noexcept;
 
   const bool shared_;
   const bool seeded_;
   Random random_;
   std::mutex mutex_;
-  std::vector<Dispatch*> waiting_list_; // groups left to start
+  std::vector<Level> levels_; // highest priority first
   Resources free_;
-  std::uint64_t turn_ = 0;
-  // A dispatch that could not start even one group although others could: they hold back until it has, so that a
-  // stream of small groups cannot keep out a large one. Given up after a while in which nothing ended.
+  std::uint32_t picks_ = 0;
+  // A newcomer for which there was no room although others could start: they hold back until it has, so that a stream of
+  // small groups cannot keep out a large one. Given up after a while in which nothing ended.
   Dispatch* starving_ = nullptr;
   std::uint32_t refusals_ = 0;
   bool hold_off_ = false;

@@ -86,15 +86,23 @@ Result<ScratchArena*> ScratchPool::acquire(std::uint64_t wave_bytes, std::uint32
         break;
       }
       if (n <= least_waves) {
-        return std::unexpected(Error{Errc::out_of_resources, errno,
-                                     fmt::format("the host refuses {} bytes for the scratch of one workgroup ({} waves of {} bytes)", bytes, n, wave_bytes), "scratch"});
+        return std::unexpected(Error{
+            Errc::out_of_resources, errno,
+            fmt::format("the host refuses {} bytes for the scratch of one workgroup ({} waves of {} bytes)", bytes, n, wave_bytes),
+            "scratch"});
       }
     }
     found = std::make_unique<ScratchArena>();
     found->host = static_cast<std::byte*>(host);
     found->address = reinterpret_cast<std::uint64_t>(host);
     found->bytes = bytes;
-    auto mapped = map_.map({.address = found->address, .size = bytes, .host = found->host, .permissions = kRead | kWrite, .kind = MemoryKind::scratch, .id = 0, .label = "scratch"});
+    auto mapped = map_.map({.address = found->address,
+                            .size = bytes,
+                            .host = found->host,
+                            .permissions = kRead | kWrite,
+                            .kind = MemoryKind::scratch,
+                            .id = 0,
+                            .label = "scratch"});
     if (!mapped) {
       munmap(host, bytes);
       return std::unexpected(mapped.error());

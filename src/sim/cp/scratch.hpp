@@ -39,14 +39,17 @@ struct ScratchArena {
 };
 
 // Bytes a wave needs: rounded up to the unit of COMPUTE_TMPRING_SIZE.
-[[nodiscard]] constexpr std::uint64_t scratch_wave_bytes(std::uint64_t lane_bytes) noexcept { return (lane_bytes * 64 + 1023) / 1024 * 1024; }
+[[nodiscard]] constexpr std::uint64_t scratch_wave_bytes(std::uint64_t lane_bytes) noexcept {
+  return (lane_bytes * 64 + 1023) / 1024 * 1024;
+}
 
 // Arenas are reused between dispatches; one that is too small is replaced.
 class ScratchPool {
 public:
   explicit ScratchPool(AddressMap& map) noexcept : map_(map) {}
   ~ScratchPool();
-  // An arena for `waves` slots of `wave_bytes`; fewer slots (but at least `least_waves`) if the host refuses that much address space.
+  // An arena for `waves` slots of `wave_bytes`; fewer slots (but at least `least_waves`) if the host refuses that much address
+  // space.
   [[nodiscard]] Result<ScratchArena*> acquire(std::uint64_t wave_bytes, std::uint32_t waves, std::uint32_t least_waves);
   void release(ScratchArena* arena);
 

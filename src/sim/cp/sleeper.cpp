@@ -11,9 +11,7 @@
 namespace aql::sim {
 namespace {
 
-bool register_membarrier() noexcept {
-  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-}
+bool register_membarrier() noexcept { return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0; }
 
 bool have_membarrier() noexcept {
   static const bool have = register_membarrier();

@@ -1,9 +1,9 @@
 #pragma once
 // How a processor or worker thread goes to sleep so that waking it costs the producer nothing while it is awake.
 // Thread safety: one thread sleeps; any thread may call wake().
-// Memory ordering: label W. The producer publishes work (a doorbell, a signal), then looks at `asleep_`. The sleeper sets `asleep_`,
-// orders that against every other thread of the process with membarrier(2), then looks for work once more. One of the two
-// must see the other, and the producer pays no fence. Where membarrier is missing, the producer pays a full fence instead.
+// Memory ordering: label W. The producer publishes work (a doorbell, a signal), then looks at `asleep_`. The sleeper sets
+// `asleep_`, orders that against every other thread of the process with membarrier(2), then looks for work once more. One of the
+// two must see the other, and the producer pays no fence. Where membarrier is missing, the producer pays a full fence instead.
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +21,8 @@ public:
     } else {
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
-    if (asleep_.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_slow();
+    if (asleep_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake_slow();
   }
 
   // Sleeper side: announce() first, then look for work, then either cancel() or sleep().

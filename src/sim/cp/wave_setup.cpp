@@ -24,9 +24,7 @@ void pack_ids(VReg& v0, std::uint32_t first, std::uint32_t x, std::uint32_t y, s
 }
 
 // Ids of dimensions that the kernel did not ask for read 0.
-constexpr std::uint32_t id_mask(std::uint32_t mode) noexcept {
-  return mode == 0 ? 0x3ffu : mode == 1 ? 0xfffffu : 0x3fffffffu;
-}
+constexpr std::uint32_t id_mask(std::uint32_t mode) noexcept { return mode == 0 ? 0x3ffu : mode == 1 ? 0xfffffu : 0x3fffffffu; }
 
 void set_v0(VReg& v0, Dispatch& dispatch, const std::uint32_t extent[3], bool whole, std::uint32_t wave) {
   const std::uint32_t first = wave * kLanes;
@@ -43,14 +41,16 @@ void set_v0(VReg& v0, Dispatch& dispatch, const std::uint32_t extent[3], bool wh
     const std::lock_guard lock{dispatch.ids_mutex};
     if (!dispatch.ids_ready.load(std::memory_order_relaxed)) {
       if (!dispatch.ids) dispatch.ids = std::make_unique_for_overwrite<VReg[]>(kMaxWavesPerGroup);
-      for (std::uint32_t i = 0; i < dispatch.full_group_waves; ++i) pack_ids(dispatch.ids[i], i * kLanes, extent[0], extent[1], mask);
+      for (std::uint32_t i = 0; i < dispatch.full_group_waves; ++i)
+        pack_ids(dispatch.ids[i], i * kLanes, extent[0], extent[1], mask);
       dispatch.ids_ready.store(true, std::memory_order_release);
     }
   }
   std::memcpy(v0.lane, dispatch.ids[wave].lane, sizeof v0.lane);
 }
 
-void set_up_wave(ResidentGroup& resident, std::uint32_t index, bool whole, const std::uint32_t extent[3], std::uint32_t items, const SetupOptions& options) {
+void set_up_wave(ResidentGroup& resident, std::uint32_t index, bool whole, const std::uint32_t extent[3], std::uint32_t items,
+                 const SetupOptions& options) {
   Dispatch& dispatch = *resident.dispatch;
   const KernelCode& code = dispatch.code;
   Wave& wave = resident.waves[index];
@@ -91,10 +91,12 @@ void set_up_wave(ResidentGroup& resident, std::uint32_t index, bool whole, const
   if (abi::Rsrc2WorkgroupIdY::decode(code.rsrc2) != 0) wave.sgpr[next++] = resident.group.id[1];
   if (abi::Rsrc2WorkgroupIdZ::decode(code.rsrc2) != 0) wave.sgpr[next++] = resident.group.id[2];
   if (abi::Rsrc2WorkgroupInfo::decode(code.rsrc2) != 0) {
-    wave.sgpr[next++] = (index == 0 ? 0x80000000u : 0u) | static_cast<std::uint32_t>(resident.index & 0x7ffu) << 6 | resident.group.wave_count;
+    wave.sgpr[next++] =
+        (index == 0 ? 0x80000000u : 0u) | static_cast<std::uint32_t>(resident.index & 0x7ffu) << 6 | resident.group.wave_count;
   }
   // gfx942 and later have architected flat scratch and get no offset.
-  if (abi::Rsrc2PrivateSegment::decode(code.rsrc2) != 0 && dispatch.context.arch == Arch::gfx90a) wave.sgpr[next++] = static_cast<std::uint32_t>(scratch_offset);
+  if (abi::Rsrc2PrivateSegment::decode(code.rsrc2) != 0 && dispatch.context.arch == Arch::gfx90a)
+    wave.sgpr[next++] = static_cast<std::uint32_t>(scratch_offset);
 
   const std::uint32_t lanes = std::min(items - index * kLanes, kLanes);
   wave.set_exec(lanes == kLanes ? ~0ull : (1ull << lanes) - 1);
@@ -162,9 +164,11 @@ void set_up_group(ResidentGroup& resident, Dispatch& dispatch, std::uint64_t ind
   const std::uint32_t items = extent[0] * extent[1] * extent[2];
   group.wave_count = (items + kLanes - 1) / kLanes;
   // Rule 12: round robin over the XCDs, in dispatch order.
-  group.xcc_id = static_cast<std::uint32_t>(index % options.xcc_count);
-  group.cu_id = static_cast<std::uint32_t>(index / options.xcc_count % options.cus_per_xcc);
-  group.se_id = 0;
+  const std::uint32_t place = static_cast<std::uint32_t>(index % dispatch.cu_count);
+  const std::uint32_t cu = dispatch.cus != nullptr ? dispatch.cus[place] : place;
+  group.xcc_id = cu % options.xcc_count;
+  group.se_id = cu / options.xcc_count / options.cus_per_engine;
+  group.cu_id = cu / options.xcc_count % options.cus_per_engine;
   group.lds_bytes = context.lds_bytes;
   group.lds = resident.lds.reserve(std::max<std::size_t>(context.lds_bytes, 64));
   std::memset(group.lds, options.poison ? 0xA5 : 0, context.lds_bytes);

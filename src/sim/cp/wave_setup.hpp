@@ -10,7 +10,8 @@ namespace aql::sim {
 
 struct SetupOptions {
   bool poison = false;
-  std::uint32_t xcc_count = 1, cus_per_xcc = 1;
+  std::uint32_t xcc_count = 1;
+  std::uint32_t cus_per_engine = 16; // shader engines inside an XCD
 };
 
 // Where in `user_sgpr` and from where user SGPRs come, for an AQL dispatch: fills user_sgpr, flat_scratch_sgpr, scratch_buffer.

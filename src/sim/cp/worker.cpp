@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint32_t kTurnsBetweenStarts = 4;
 // A slice with no more instructions than this before s_sleep was a look at some flag.
 constexpr std::uint64_t kPollInstructions = 64;
+// Ended groups that a worker keeps for the next ones, with their registers and LDS.
+constexpr std::size_t kKeptGroups = 128;
 
 } // namespace
 
@@ -68,14 +70,23 @@ ResidentGroup* Worker::steal() {
 }
 
 void Worker::suspend(ResidentGroup* group) {
-  const std::lock_guard lock{mutex_};
-  suspended_.push_back(group);
-  resident_count_.store(suspended_.size(), std::memory_order_relaxed);
+  std::size_t count = 0;
+  {
+    const std::lock_guard lock{mutex_};
+    suspended_.push_back(group);
+    count = suspended_.size();
+    resident_count_.store(count, std::memory_order_relaxed);
+  }
+  if (count > 1 && engine_.workers.size() > 1) { // enough for two
+    next_to_wake_ = (next_to_wake_ + 1) % engine_.workers.size();
+    if (next_to_wake_ != number_) engine_.workers[next_to_wake_]->sleeper.wake();
+  }
 }
 
 ResidentGroup* Worker::next_group() {
   const bool idle = resident_count_.load(std::memory_order_relaxed) == 0;
-  if (engine_.scheduler.waiting() && (idle || want_start_ || turns_since_start_ >= kTurnsBetweenStarts || engine_.scheduler.newcomer())) {
+  if (engine_.scheduler.waiting() &&
+      (idle || want_start_ || turns_since_start_ >= kTurnsBetweenStarts || engine_.scheduler.newcomers() != 0)) {
     turns_since_start_ = 0;
     want_start_ = false;
     if (ResidentGroup* group = start_group()) return group;
@@ -85,7 +96,7 @@ ResidentGroup* Worker::next_group() {
   }
   for (std::size_t i = 1; i < engine_.workers.size(); ++i) {
     Worker& other = *engine_.workers[(number_ + i) % engine_.workers.size()];
-    if (other.resident() > 1) {
+    if (other.can_spare()) {
       if (ResidentGroup* group = other.steal()) return group;
     }
   }
@@ -98,18 +109,25 @@ void Worker::retire(ResidentGroup* group) {
     dispatch->slots->give({group->scratch_slot, group->scratch_slots});
     group->scratch_slots = 0;
   }
-  free_.emplace_back(group);
+  std::unique_ptr<ResidentGroup> owned{group};
+  if (free_.size() < kKeptGroups) free_.push_back(std::move(owned));
   engine_.scheduler.end(dispatch);
   engine_.groups_over(view_, dispatch, 1);
 }
 
 Worker::Did Worker::run() {
+  constexpr std::uint64_t kTurnCost = 64;
+  executed_ = kTurnCost;
   ResidentGroup* group = next_group();
   if (group == nullptr) return Did::nothing;
   const AddressMap::Slice slice{engine_.map};
   Dispatch& dispatch = *group->dispatch;
   Did did = Did::worked;
-  if (!dispatch.stop.load(std::memory_order_relaxed)) did = turn(*group);
+  if (!dispatch.stop.load(std::memory_order_relaxed)) {
+    in_turn_.store(true, std::memory_order_relaxed);
+    did = turn(*group);
+    in_turn_.store(false, std::memory_order_relaxed);
+  }
   if (group->alive == 0 || dispatch.stop.load(std::memory_order_relaxed)) {
     turns_since_start_ = 0;
     retire(group);
@@ -163,9 +181,7 @@ Worker::Did Worker::turn(ResidentGroup& group) {
         group.state[i] = WaveState::sleeping;
         worked = worked || ran > kPollInstructions;
         break;
-      case Next::fault:
-        report_fault(group, wave);
-        return Did::worked;
+      case Next::fault: report_fault(group, wave); return Did::worked;
       default:
         budget[i] = 0;
         worked = true;
@@ -181,17 +197,21 @@ Worker::Did Worker::turn(ResidentGroup& group) {
       if (dispatch.stop.load(std::memory_order_relaxed)) return Did::worked;
     }
   }
+  executed_ += executed;
   if (waves > 1) group.first_wave = engine_.options.seed != 0 ? random_.below(waves) : (group.first_wave + 1) % waves;
   const auto& options = engine_.options;
   if (options.watchdog_instructions != 0) {
     const std::uint64_t total = dispatch.instructions.fetch_add(executed, std::memory_order_relaxed) + executed;
     if (total > options.watchdog_instructions && group.alive != 0) {
-      report_hang(group, fmt::format("the dispatch executed {} instructions without end, the watchdog's limit is {}", total, options.watchdog_instructions));
+      report_hang(group, fmt::format("the dispatch executed {} instructions without end, the watchdog's limit is {}", total,
+                                     options.watchdog_instructions));
     }
   }
   if (options.watchdog_ms != 0 && group.alive != 0) {
     const std::uint64_t ms = (monotonic_ns() - dispatch.start_ns) / 1'000'000;
-    if (ms > options.watchdog_ms) report_hang(group, fmt::format("the dispatch has run for {} ms without end, the watchdog's limit is {} ms", ms, options.watchdog_ms));
+    if (ms > options.watchdog_ms)
+      report_hang(
+          group, fmt::format("the dispatch has run for {} ms without end, the watchdog's limit is {} ms", ms, options.watchdog_ms));
   }
   return worked ? Did::worked : Did::slept;
 }
@@ -207,7 +227,8 @@ void Worker::report_fault(ResidentGroup& group, const Wave& wave) {
   std::copy_n(group.group.id, 3, fault.workgroup);
   fault.wave = wave.index_in_group;
   fault.packet_index = group.dispatch->packet_index;
-  group.dispatch->queue->record_fault({fault.code, queue_error_bits(fault.code), fault.packet_index, {}, fault}, group.dispatch->context.kernel_object);
+  group.dispatch->queue->record_fault({fault.code, queue_error_bits(fault.code), fault.packet_index, {}, fault},
+                                      group.dispatch->context.kernel_object);
   stop(group.dispatch);
 }
 
@@ -225,7 +246,8 @@ void Worker::report_hang(ResidentGroup& group, std::string why) {
   }
   std::copy_n(group.group.id, 3, fault.workgroup);
   fault.packet_index = group.dispatch->packet_index;
-  group.dispatch->queue->record_fault({Errc::hang, queue_error_bits(Errc::hang), fault.packet_index, {}, fault}, group.dispatch->context.kernel_object);
+  group.dispatch->queue->record_fault({Errc::hang, queue_error_bits(Errc::hang), fault.packet_index, {}, fault},
+                                      group.dispatch->context.kernel_object);
   stop(group.dispatch);
 }
 
@@ -240,8 +262,8 @@ std::string Worker::describe_waves(const ResidentGroup& group) const {
     case WaveState::barrier: state = "waits at s_barrier"; break;
     case WaveState::ended: state = "ended"; break;
     }
-    text += fmt::format("\n    group ({}, {}, {}) wave {}: {}, pc {:#x}, {} instructions", group.group.id[0], group.group.id[1], group.group.id[2], i, state, wave.pc,
-                        wave.instructions);
+    text += fmt::format("\n    group ({}, {}, {}) wave {}: {}, pc {:#x}, {} instructions", group.group.id[0], group.group.id[1],
+                        group.group.id[2], i, state, wave.pc, wave.instructions);
   }
   return text;
 }

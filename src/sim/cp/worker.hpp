@@ -28,7 +28,10 @@ public:
   // One turn of one group.
   Did run();
   [[nodiscard]] HostView& view() noexcept { return view_; }
+  // Instructions of the last turn, and something for its overhead.
+  [[nodiscard]] std::uint64_t executed() const noexcept { return executed_; }
   [[nodiscard]] std::size_t resident() const noexcept { return resident_count_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool can_spare() const noexcept { return resident() > (in_turn_.load(std::memory_order_relaxed) ? 0u : 1u); }
   // Takes a suspended group away, for another worker. Null: none to spare.
   [[nodiscard]] ResidentGroup* steal();
 
@@ -52,11 +55,14 @@ private:
   HostView view_;
   Fault fault_;
   Random random_;
+  std::uint64_t executed_ = 0;
   std::uint32_t turns_since_start_ = 0;
   bool want_start_ = true; // the last turn only waited: another group may be what it waits for
   std::mutex mutex_;       // suspended_
   std::deque<ResidentGroup*> suspended_;
   std::atomic<std::size_t> resident_count_{0};
+  std::atomic<bool> in_turn_{false}; // a group is being run, so a suspended one may be taken away
+  std::size_t next_to_wake_ = 0;
   std::vector<std::unique_ptr<ResidentGroup>> free_;
 };
 

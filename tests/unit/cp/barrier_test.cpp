@@ -171,7 +171,8 @@ TEST_CASE("barrier packets: an unmapped dependency is a memory fault that names 
 }
 
 namespace {
-abi::BarrierValuePacket barrier_value(std::uint64_t signal, abi::ValueCondition condition, std::int64_t value, std::int64_t mask, std::uint64_t done) {
+abi::BarrierValuePacket barrier_value(std::uint64_t signal, abi::ValueCondition condition, std::int64_t value, std::int64_t mask,
+                                      std::uint64_t done) {
   abi::BarrierValuePacket p{};
   p.header = static_cast<std::uint16_t>(abi::PacketType::vendor_specific);
   p.amd_format = static_cast<std::uint8_t>(abi::VendorFormat::barrier_value);
@@ -189,8 +190,9 @@ TEST_CASE("barrier-value: compares (signal & mask) with the value as asked") {
     abi::ValueCondition condition;
     std::int64_t value, mask, waits, goes;
   };
-  const auto c = GENERATE(Case{abi::ValueCondition::eq, 5, -1, 4, 5}, Case{abi::ValueCondition::ne, 5, -1, 5, 6}, Case{abi::ValueCondition::lt, 0, -1, 0, -1},
-                          Case{abi::ValueCondition::gte, 7, -1, 6, 7}, Case{abi::ValueCondition::eq, 0x20, 0xf0, 0x31, 0x2f},
+  const auto c = GENERATE(Case{abi::ValueCondition::eq, 5, -1, 4, 5}, Case{abi::ValueCondition::ne, 5, -1, 5, 6},
+                          Case{abi::ValueCondition::lt, 0, -1, 0, -1}, Case{abi::ValueCondition::gte, 7, -1, 6, 7},
+                          Case{abi::ValueCondition::eq, 0x20, 0xf0, 0x31, 0x2f},
                           Case{abi::ValueCondition::lt, INT64_MIN + 1, -1, INT64_MAX, INT64_MIN});
   auto gpu = make_gpu();
   Signal signal{*gpu, c.waits}, done{*gpu, 1};

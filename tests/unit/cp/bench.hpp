@@ -22,23 +22,32 @@ namespace cp_test {
 using namespace aql;
 using namespace aql::sim;
 
-// Pages that the device sees at their host address.
+// Pages that the device sees at their host address; the page after them is not mapped for it.
 class Memory {
 public:
-  Memory(Gpu& gpu, std::size_t bytes, std::uint8_t permissions, std::string label, MemoryKind kind = MemoryKind::host_fine) : gpu_(gpu), bytes_((bytes + 4095) / 4096 * 4096) {
-    base_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Memory(Gpu& gpu, std::size_t bytes, std::uint8_t permissions, std::string label, MemoryKind kind = MemoryKind::host_fine)
+      : gpu_(gpu), bytes_((bytes + 4095) / 4096 * 4096) {
+    base_ = mmap(nullptr, bytes_ + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(base_ != MAP_FAILED);
-    REQUIRE(gpu.memory().map({.address = address(), .size = bytes_, .host = host<std::byte>(), .permissions = permissions, .kind = kind, .id = 0, .label = std::move(label)}));
+    REQUIRE(gpu.memory().map({.address = address(),
+                              .size = bytes_,
+                              .host = host<std::byte>(),
+                              .permissions = permissions,
+                              .kind = kind,
+                              .id = 0,
+                              .label = std::move(label)}));
   }
   ~Memory() {
     (void)gpu_.memory().unmap(address());
-    munmap(base_, bytes_);
+    munmap(base_, bytes_ + 4096);
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   [[nodiscard]] std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(base_); }
   template <class T>
-  [[nodiscard]] T* host(std::size_t offset = 0) const { return reinterpret_cast<T*>(static_cast<std::byte*>(base_) + offset); }
+  [[nodiscard]] T* host(std::size_t offset = 0) const {
+    return reinterpret_cast<T*>(static_cast<std::byte*>(base_) + offset);
+  }
 
 private:
   Gpu& gpu_;
@@ -56,19 +65,22 @@ struct KernelOptions {
 
 inline std::uint32_t rsrc1_of(std::uint32_t vgprs) {
   return abi::Rsrc1VgprGranules::encode<std::uint32_t>((vgprs + 7) / 8 - 1) | abi::Rsrc1FloatDenorm32::encode<std::uint32_t>(3) |
-         abi::Rsrc1FloatDenorm16_64::encode<std::uint32_t>(3) | abi::Rsrc1Dx10Clamp::encode<std::uint32_t>(1) | abi::Rsrc1IeeeMode::encode<std::uint32_t>(1);
+         abi::Rsrc1FloatDenorm16_64::encode<std::uint32_t>(3) | abi::Rsrc1Dx10Clamp::encode<std::uint32_t>(1) |
+         abi::Rsrc1IeeeMode::encode<std::uint32_t>(1);
 }
 
 // A descriptor and, 256 bytes after it, the code.
 class Kernel {
 public:
-  Kernel(Gpu& gpu, const std::vector<std::uint32_t>& words, KernelOptions options = {}) : memory_(gpu, 256 + words.size() * 4 + 256, kRead | kExecute, "kernel code", MemoryKind::executable) {
+  Kernel(Gpu& gpu, const std::vector<std::uint32_t>& words, KernelOptions options = {})
+      : memory_(gpu, 256 + words.size() * 4 + 256, kRead | kExecute, "kernel code", MemoryKind::executable) {
     auto& d = descriptor();
     d.kernel_code_entry_byte_offset = 256;
     d.compute_pgm_rsrc1 = rsrc1_of(options.vgprs);
     d.compute_pgm_rsrc2 = options.rsrc2;
     const std::uint32_t total = (options.vgprs + 7) / 8 * 8;
-    d.compute_pgm_rsrc3 = abi::Rsrc3AccumOffset::encode<std::uint32_t>((options.accum_offset == 0 ? total : options.accum_offset) / 4 - 1);
+    d.compute_pgm_rsrc3 =
+        abi::Rsrc3AccumOffset::encode<std::uint32_t>((options.accum_offset == 0 ? total : options.accum_offset) / 4 - 1);
     d.kernel_code_properties = options.properties;
     d.kernarg_preload = options.preload;
     std::memcpy(memory_.host<std::uint32_t>(256), words.data(), words.size() * 4);
@@ -110,7 +122,8 @@ struct QueueOptions {
 class Queue {
 public:
   explicit Queue(Gpu& gpu, QueueOptions options = {})
-      : gpu_(gpu), memory_(gpu, 8192 + options.packets * 64, kRead | kWrite, "queue"), inactive_(gpu, 0), mask_(options.packets - 1) {
+      : gpu_(gpu), memory_(gpu, 8192 + options.packets * 64, kRead | kWrite, "queue"), inactive_(gpu, 0),
+        mask_(options.packets - 1) {
     amd().hsa_queue.type = static_cast<std::uint32_t>(options.type);
     amd().hsa_queue.base_address = memory_.address() + 8192;
     amd().hsa_queue.size = options.packets;
@@ -141,10 +154,14 @@ public:
 
   [[nodiscard]] abi::AmdQueue& amd() { return *memory_.host<abi::AmdQueue>(); }
   [[nodiscard]] abi::Slot& slot(std::uint64_t index) { return memory_.host<abi::Slot>(8192)[index & mask_]; }
-  [[nodiscard]] std::uint32_t header(std::uint64_t index) { return std::atomic_ref{slot(index).word[0]}.load(std::memory_order_acquire) & 0xffffu; }
+  [[nodiscard]] std::uint32_t header(std::uint64_t index) {
+    return std::atomic_ref{slot(index).word[0]}.load(std::memory_order_acquire) & 0xffffu;
+  }
   [[nodiscard]] std::uint64_t read_index() { return std::atomic_ref{amd().read_dispatch_id}.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t write_index() { return std::atomic_ref{amd().write_dispatch_id}.load(std::memory_order_acquire); }
-  [[nodiscard]] std::uint64_t doorbell() { return std::atomic_ref{*memory_.host<std::uint64_t>(4096)}.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t doorbell() {
+    return std::atomic_ref{*memory_.host<std::uint64_t>(4096)}.load(std::memory_order_acquire);
+  }
   [[nodiscard]] QueueId id() const { return id_; }
   [[nodiscard]] std::uint64_t address() const { return memory_.address(); }
   [[nodiscard]] Signal& inactive() { return inactive_; }
@@ -189,7 +206,8 @@ private:
 inline constexpr std::uint16_t kBarrierBit = 1u << 8;
 inline constexpr std::uint32_t kEndpgm = 0xBF810000u;
 
-inline abi::KernelDispatchPacket dispatch(std::uint64_t kernel_object, std::uint64_t signal = 0, std::uint32_t grid = 64, std::uint16_t group = 64) {
+inline abi::KernelDispatchPacket dispatch(std::uint64_t kernel_object, std::uint64_t signal = 0, std::uint32_t grid = 64,
+                                          std::uint16_t group = 64) {
   abi::KernelDispatchPacket p{};
   p.header = static_cast<std::uint16_t>(abi::PacketType::kernel_dispatch);
   p.setup = 1;

@@ -15,29 +15,55 @@ struct Bad {
 
 const Bad kBadFields[] = {
     {"no dimensions", [](auto& p) { p.setup = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "0 dimensions"},
-    {"workgroup_size_x 0", [](auto& p) { p.workgroup_size_x = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "workgroup_size_x is 0"},
-    {"workgroup_size_y 0", [](auto& p) { p.setup = 2, p.workgroup_size_y = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "workgroup_size_y is 0"},
-    {"workgroup_size_z 0", [](auto& p) { p.setup = 3, p.workgroup_size_z = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "workgroup_size_z is 0"},
-    {"grid_size_x 0", [](auto& p) { p.grid_size_x = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "grid_size_x is 0"},
-    {"grid_size_y 0", [](auto& p) { p.setup = 2, p.grid_size_y = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "grid_size_y is 0"},
-    {"grid_size_z 0", [](auto& p) { p.setup = 3, p.grid_size_z = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "grid_size_z is 0"},
-    {"grid smaller than the group, x", [](auto& p) { p.grid_size_x = 63; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "smaller than workgroup_size_x"},
-    {"grid smaller than the group, y", [](auto& p) { p.setup = 2, p.workgroup_size_y = 2; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "smaller than workgroup_size_y"},
-    {"grid smaller than the group, z", [](auto& p) { p.setup = 3, p.workgroup_size_z = 2; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "smaller than workgroup_size_z"},
-    {"unused grid dimension y", [](auto& p) { p.grid_size_y = 2; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "not used"},
-    {"unused grid dimension z", [](auto& p) { p.setup = 2, p.grid_size_z = 2; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "not used"},
-    {"unused group dimension y", [](auto& p) { p.workgroup_size_y = 2, p.grid_size_y = 2; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions, "not used"},
-    {"1025 work-items in a group", [](auto& p) { p.grid_size_x = 1025, p.workgroup_size_x = 1025; }, Errc::invalid_argument, abi::kQueueErrorWorkgroupSize, "1025"},
-    {"33 x 32 work-items in a group", [](auto& p) { p.setup = 2, p.workgroup_size_x = 33, p.workgroup_size_y = 32, p.grid_size_x = 33, p.grid_size_y = 32; }, Errc::invalid_argument, abi::kQueueErrorWorkgroupSize, "1056"},
-    {"65535^3 work-items in a group", [](auto& p) { p.setup = 3, p.workgroup_size_x = p.workgroup_size_y = p.workgroup_size_z = 65535, p.grid_size_x = p.grid_size_y = p.grid_size_z = 65535; },
+    {"workgroup_size_x 0", [](auto& p) { p.workgroup_size_x = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions,
+     "workgroup_size_x is 0"},
+    {"workgroup_size_y 0", [](auto& p) { p.setup = 2, p.workgroup_size_y = 0; }, Errc::incompatible_arguments,
+     abi::kQueueErrorDimensions, "workgroup_size_y is 0"},
+    {"workgroup_size_z 0", [](auto& p) { p.setup = 3, p.workgroup_size_z = 0; }, Errc::incompatible_arguments,
+     abi::kQueueErrorDimensions, "workgroup_size_z is 0"},
+    {"grid_size_x 0", [](auto& p) { p.grid_size_x = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions,
+     "grid_size_x is 0"},
+    {"grid_size_y 0", [](auto& p) { p.setup = 2, p.grid_size_y = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions,
+     "grid_size_y is 0"},
+    {"grid_size_z 0", [](auto& p) { p.setup = 3, p.grid_size_z = 0; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions,
+     "grid_size_z is 0"},
+    {"grid smaller than the group, x", [](auto& p) { p.grid_size_x = 63; }, Errc::incompatible_arguments,
+     abi::kQueueErrorDimensions, "smaller than workgroup_size_x"},
+    {"grid smaller than the group, y", [](auto& p) { p.setup = 2, p.workgroup_size_y = 2; }, Errc::incompatible_arguments,
+     abi::kQueueErrorDimensions, "smaller than workgroup_size_y"},
+    {"grid smaller than the group, z", [](auto& p) { p.setup = 3, p.workgroup_size_z = 2; }, Errc::incompatible_arguments,
+     abi::kQueueErrorDimensions, "smaller than workgroup_size_z"},
+    {"unused grid dimension y", [](auto& p) { p.grid_size_y = 2; }, Errc::incompatible_arguments, abi::kQueueErrorDimensions,
+     "not used"},
+    {"unused grid dimension z", [](auto& p) { p.setup = 2, p.grid_size_z = 2; }, Errc::incompatible_arguments,
+     abi::kQueueErrorDimensions, "not used"},
+    {"unused group dimension y", [](auto& p) { p.workgroup_size_y = 2, p.grid_size_y = 2; }, Errc::incompatible_arguments,
+     abi::kQueueErrorDimensions, "not used"},
+    {"1025 work-items in a group", [](auto& p) { p.grid_size_x = 1025, p.workgroup_size_x = 1025; }, Errc::invalid_argument,
+     abi::kQueueErrorWorkgroupSize, "1025"},
+    {"33 x 32 work-items in a group",
+     [](auto& p) { p.setup = 2, p.workgroup_size_x = 33, p.workgroup_size_y = 32, p.grid_size_x = 33, p.grid_size_y = 32; },
+     Errc::invalid_argument, abi::kQueueErrorWorkgroupSize, "1056"},
+    {"65535^3 work-items in a group",
+     [](auto& p) {
+       p.setup = 3, p.workgroup_size_x = p.workgroup_size_y = p.workgroup_size_z = 65535,
+       p.grid_size_x = p.grid_size_y = p.grid_size_z = 65535;
+     },
      Errc::invalid_argument, abi::kQueueErrorWorkgroupSize, "work-items"},
-    {"group segment one byte too large", [](auto& p) { p.group_segment_size = 65537; }, Errc::invalid_allocation, abi::kQueueErrorGroupMemory, "65537"},
+    {"more workgroups than 62 bits count", [](auto& p) { p.setup = 3, p.workgroup_size_x = 1, p.grid_size_x = p.grid_size_y = p.grid_size_z = ~0u; },
+     Errc::incompatible_arguments, abi::kQueueErrorDimensions, "workgroups"},
+    {"group segment one byte too large", [](auto& p) { p.group_segment_size = 65537; }, Errc::invalid_allocation,
+     abi::kQueueErrorGroupMemory, "65537"},
     {"kernel object null", [](auto& p) { p.kernel_object = 0; }, Errc::invalid_code_object, abi::kQueueErrorCode, "null"},
     {"kernel object misaligned", [](auto& p) { p.kernel_object += 8; }, Errc::invalid_code_object, abi::kQueueErrorCode, "aligned"},
-    {"kernel object unmapped", [](auto& p) { p.kernel_object = 0x10000; }, Errc::invalid_code_object, abi::kQueueErrorCode, "0x10000"},
-    {"private segment beyond the limit", [](auto& p) { p.private_segment_size = 131057; }, Errc::out_of_resources, abi::kQueueErrorScratchLarge, "131056"},
-    {"completion signal unmapped", [](auto& p) { p.completion_signal = 0x20000; }, Errc::memory_fault, abi::kQueueErrorTrap, "0x20000"},
-    {"completion signal misaligned", [](auto& p) { p.completion_signal += 4; }, Errc::memory_fault, abi::kQueueErrorTrap, "completion signal"},
+    {"kernel object unmapped", [](auto& p) { p.kernel_object = 0x10000; }, Errc::invalid_code_object, abi::kQueueErrorCode,
+     "0x10000"},
+    {"private segment beyond the limit", [](auto& p) { p.private_segment_size = 131057; }, Errc::out_of_resources,
+     abi::kQueueErrorScratchLarge, "131056"},
+    {"completion signal unmapped", [](auto& p) { p.completion_signal = 0x20000; }, Errc::memory_fault, 0,
+     "0x20000"},
+    {"completion signal misaligned", [](auto& p) { p.completion_signal += 4; }, Errc::memory_fault, 0,
+     "completion signal"},
 };
 
 } // namespace
@@ -168,7 +194,8 @@ TEST_CASE("registers: 256 x 512 and 1024 x 128 fit, 1024 x 129 and 512 x 257 do 
     std::uint32_t vgprs;
     bool fits;
   };
-  const auto c = GENERATE(Case{256, 512, true}, Case{1024, 128, true}, Case{1024, 129, false}, Case{512, 256, true}, Case{512, 257, false}, Case{64, 512, true}, Case{320, 264, false});
+  const auto c = GENERATE(Case{256, 512, true}, Case{1024, 128, true}, Case{1024, 129, false}, Case{512, 256, true},
+                          Case{512, 257, false}, Case{64, 512, true}, Case{320, 264, false});
   auto gpu = make_gpu();
   Kernel kernel{*gpu, {kEndpgm}, {.vgprs = c.vgprs}};
   Signal done{*gpu, 1};
@@ -190,7 +217,8 @@ TEST_CASE("LDS: the whole of it may be asked for; gfx950 has more") {
     std::uint32_t bytes;
     bool fits;
   };
-  const auto c = GENERATE(Case{"gfx942", 65536, true}, Case{"gfx90a", 65536, true}, Case{"gfx950", 163840, true}, Case{"gfx950", 163841, false}, Case{"gfx90a", 65537, false});
+  const auto c = GENERATE(Case{"gfx942", 65536, true}, Case{"gfx90a", 65536, true}, Case{"gfx950", 163840, true},
+                          Case{"gfx950", 163841, false}, Case{"gfx90a", 65537, false});
   auto gpu = make_gpu({.hand_stepped = true}, c.target);
   Kernel kernel{*gpu, {kEndpgm}};
   Signal done{*gpu, 1};

@@ -54,7 +54,8 @@ constexpr auto kError = Pm4Interpreter::Status::error;
 TEST_CASE("pm4: NOP of any length and type-2 filler are skipped") {
   FakeDevice device;
   Pm4Interpreter interpreter{device};
-  CHECK(run(device, interpreter, {p4::header(p4::nop, 2), 1, 2, 0x80000000u, 0xFFFF1000u, p4::header(p4::acquire_mem, 6), 0, 0, 0, 0, 0, 0}) == kDone);
+  CHECK(run(device, interpreter,
+            {p4::header(p4::nop, 2), 1, 2, 0x80000000u, 0xFFFF1000u, p4::header(p4::acquire_mem, 6), 0, 0, 0, 0, 0, 0}) == kDone);
   CHECK(device.acquires == 1);
 }
 
@@ -62,7 +63,8 @@ TEST_CASE("pm4: WRITE_DATA stores dwords in a row, or all to one address") {
   FakeDevice device;
   Pm4Interpreter interpreter{device};
   CHECK(run(device, interpreter,
-            {p4::header(p4::write_data, 5), 5u << 8, device.lo(256), device.hi(256), 11, 22, p4::header(p4::write_data, 5), 5u << 8 | 1u << 16, device.lo(260), device.hi(260), 33, 44}) == kDone);
+            {p4::header(p4::write_data, 5), 5u << 8, device.lo(256), device.hi(256), 11, 22, p4::header(p4::write_data, 5),
+             5u << 8 | 1u << 16, device.lo(260), device.hi(260), 33, 44}) == kDone);
   CHECK(device.words[256] == 11);
   CHECK(device.words[257] == 22);
   CHECK(device.words[260] == 44);
@@ -73,11 +75,14 @@ TEST_CASE("pm4: WAIT_REG_MEM on memory waits until the function holds under the 
   struct Case {
     std::uint32_t function, reference, mask, waits, goes;
   };
-  const auto c = GENERATE(Case{1, 5, ~0u, 5, 4}, Case{2, 5, ~0u, 6, 5}, Case{3, 5, 0xff, 0x104, 0x105}, Case{4, 5, ~0u, 5, 6}, Case{5, 5, ~0u, 4, 5}, Case{6, 5, ~0u, 5, 6});
+  const auto c = GENERATE(Case{1, 5, ~0u, 5, 4}, Case{2, 5, ~0u, 6, 5}, Case{3, 5, 0xff, 0x104, 0x105}, Case{4, 5, ~0u, 5, 6},
+                          Case{5, 5, ~0u, 4, 5}, Case{6, 5, ~0u, 5, 6});
   FakeDevice device;
   Pm4Interpreter interpreter{device};
   device.words[256] = c.waits;
-  CHECK(run(device, interpreter, {p4::header(p4::wait_reg_mem, 6), c.function | 1u << 4, device.lo(256), device.hi(256), c.reference, c.mask, 4}) == kWaiting);
+  CHECK(run(device, interpreter,
+            {p4::header(p4::wait_reg_mem, 6), c.function | 1u << 4, device.lo(256), device.hi(256), c.reference, c.mask, 4}) ==
+        kWaiting);
   CHECK(interpreter.run(100) == kWaiting);
   device.words[256] = c.goes;
   CHECK(interpreter.run(100) == kDone);
@@ -95,16 +100,20 @@ TEST_CASE("pm4: ATOMIC_MEM on 32 and 64 bits") {
     std::uint32_t op;
     std::uint64_t before, data, compare, after;
   };
-  const auto c = GENERATE(Case{0x0f, 10, 3, 0, 13}, Case{0x4f, 10, 3, 0, 13}, Case{0x10, 10, 3, 0, 7}, Case{0x07, 10, 3, 0, 3}, Case{0x08, 10, 3, 10, 3}, Case{0x08, 10, 3, 11, 10},
-                          Case{0x11, 0xffffffff, 3, 0, 0xffffffff}, Case{0x12, 0xffffffff, 3, 0, 3}, Case{0x13, 0xffffffff, 3, 0, 3}, Case{0x14, 0xffffffff, 3, 0, 0xffffffff},
-                          Case{0x15, 12, 10, 0, 8}, Case{0x16, 12, 10, 0, 14}, Case{0x17, 12, 10, 0, 6}, Case{0x18, 5, 5, 0, 0}, Case{0x18, 4, 5, 0, 5}, Case{0x19, 0, 5, 0, 5},
-                          Case{0x19, 4, 5, 0, 3}, Case{0x2f, 0xffffffffull, 1, 0, 0x100000000ull}, Case{0x6f, 0, ~0ull, 0, ~0ull}, Case{0x28, 1ull << 40, 7, 1ull << 40, 7});
+  const auto c = GENERATE(Case{0x0f, 10, 3, 0, 13}, Case{0x4f, 10, 3, 0, 13}, Case{0x10, 10, 3, 0, 7}, Case{0x07, 10, 3, 0, 3},
+                          Case{0x08, 10, 3, 10, 3}, Case{0x08, 10, 3, 11, 10}, Case{0x11, 0xffffffff, 3, 0, 0xffffffff},
+                          Case{0x12, 0xffffffff, 3, 0, 3}, Case{0x13, 0xffffffff, 3, 0, 3},
+                          Case{0x14, 0xffffffff, 3, 0, 0xffffffff}, Case{0x15, 12, 10, 0, 8}, Case{0x16, 12, 10, 0, 14},
+                          Case{0x17, 12, 10, 0, 6}, Case{0x18, 5, 5, 0, 0}, Case{0x18, 4, 5, 0, 5}, Case{0x19, 0, 5, 0, 5},
+                          Case{0x19, 4, 5, 0, 3}, Case{0x2f, 0xffffffffull, 1, 0, 0x100000000ull}, Case{0x6f, 0, ~0ull, 0, ~0ull},
+                          Case{0x28, 1ull << 40, 7, 1ull << 40, 7});
   FakeDevice device;
   Pm4Interpreter interpreter{device};
   std::memcpy(&device.words[256], &c.before, 8);
   CHECK(run(device, interpreter,
-            {p4::header(p4::atomic_mem, 8), c.op, device.lo(256), device.hi(256), static_cast<std::uint32_t>(c.data), static_cast<std::uint32_t>(c.data >> 32),
-             static_cast<std::uint32_t>(c.compare), static_cast<std::uint32_t>(c.compare >> 32), 16}) == kDone);
+            {p4::header(p4::atomic_mem, 8), c.op, device.lo(256), device.hi(256), static_cast<std::uint32_t>(c.data),
+             static_cast<std::uint32_t>(c.data >> 32), static_cast<std::uint32_t>(c.compare),
+             static_cast<std::uint32_t>(c.compare >> 32), 16}) == kDone);
   std::uint64_t after = 0;
   std::memcpy(&after, &device.words[256], 8);
   CHECK(after == c.after);
@@ -114,7 +123,8 @@ TEST_CASE("pm4: a looping compare-and-swap waits until it succeeds") {
   FakeDevice device;
   Pm4Interpreter interpreter{device};
   device.words[256] = 1;
-  CHECK(run(device, interpreter, {p4::header(p4::atomic_mem, 8), 0x08u | 1u << 8, device.lo(256), device.hi(256), 9, 0, 0, 0, 16}) == kWaiting);
+  CHECK(run(device, interpreter,
+            {p4::header(p4::atomic_mem, 8), 0x08u | 1u << 8, device.lo(256), device.hi(256), 9, 0, 0, 0, 16}) == kWaiting);
   device.words[256] = 0;
   CHECK(interpreter.run(10) == kDone);
   CHECK(device.words[256] == 9);
@@ -127,8 +137,8 @@ TEST_CASE("pm4: COPY_DATA from memory, immediate and clock, 32 and 64 bits") {
   device.words[257] = 0x22;
   CHECK(run(device, interpreter,
             {p4::header(p4::copy_data, 5), 1u | 5u << 8 | 1u << 16, device.lo(256), device.hi(256), device.lo(260), device.hi(260),
-             p4::header(p4::copy_data, 5), 5u | 5u << 8, 99, 0, device.lo(264), device.hi(264),
-             p4::header(p4::copy_data, 5), 9u | 5u << 8 | 1u << 16, 0, 0, device.lo(266), device.hi(266)}) == kDone);
+             p4::header(p4::copy_data, 5), 5u | 5u << 8, 99, 0, device.lo(264), device.hi(264), p4::header(p4::copy_data, 5),
+             9u | 5u << 8 | 1u << 16, 0, 0, device.lo(266), device.hi(266)}) == kDone);
   CHECK(device.words[260] == 0x11);
   CHECK(device.words[261] == 0x22);
   CHECK(device.words[264] == 99);
@@ -140,7 +150,9 @@ TEST_CASE("pm4: RELEASE_MEM waits for work in flight, stores, and interrupts") {
   FakeDevice device;
   Pm4Interpreter interpreter{device};
   device.idle_now = false;
-  CHECK(run(device, interpreter, {p4::header(p4::release_mem, 7), 0x14u | 5u << 8, 2u << 29 | 2u << 24, device.lo(256), device.hi(256), 5, 6, 321}) == kWaiting);
+  CHECK(run(device, interpreter,
+            {p4::header(p4::release_mem, 7), 0x14u | 5u << 8, 2u << 29 | 2u << 24, device.lo(256), device.hi(256), 5, 6, 321}) ==
+        kWaiting);
   CHECK(device.words[256] == 0);
   device.idle_now = true;
   CHECK(interpreter.run(10) == kDone);
@@ -161,8 +173,9 @@ TEST_CASE("pm4: EVENT_WRITE of a partial flush waits for work in flight, other e
 TEST_CASE("pm4: SET_SH_REG and DISPATCH_DIRECT reach the device; a dispatch without the enable bit does nothing") {
   FakeDevice device;
   Pm4Interpreter interpreter{device};
-  CHECK(run(device, interpreter, {p4::header(p4::set_sh_reg, 3), p4::compute_pgm_lo - p4::kShBase, 0x1234, 0, p4::header(p4::dispatch_direct, 4), 2, 3, 4, 1,
-                                  p4::header(p4::dispatch_direct, 4), 2, 3, 4, 0}) == kDone);
+  CHECK(run(device, interpreter,
+            {p4::header(p4::set_sh_reg, 3), p4::compute_pgm_lo - p4::kShBase, 0x1234, 0, p4::header(p4::dispatch_direct, 4), 2, 3,
+             4, 1, p4::header(p4::dispatch_direct, 4), 2, 3, 4, 0}) == kDone);
   REQUIRE(device.dispatched.size() == 1);
   CHECK(device.dispatched[0] == std::array<std::uint32_t, 5>{2, 3, 4, 1, 0x1234});
 }
@@ -173,8 +186,9 @@ TEST_CASE("pm4: an indirect buffer is executed and returns, a chained one does n
   Pm4Interpreter interpreter{device};
   const std::vector<std::uint32_t> inner{p4::header(p4::write_data, 4), 5u << 8, device.lo(256), device.hi(256), 1};
   std::copy(inner.begin(), inner.end(), device.words + 128);
-  CHECK(run(device, interpreter, {p4::header(p4::indirect_buffer, 3), device.lo(128), device.hi(128), 5u | (chain ? 1u << 20 : 0u) | 1u << 23,
-                                  p4::header(p4::write_data, 4), 5u << 8, device.lo(257), device.hi(257), 2}) == kDone);
+  CHECK(run(device, interpreter,
+            {p4::header(p4::indirect_buffer, 3), device.lo(128), device.hi(128), 5u | (chain ? 1u << 20 : 0u) | 1u << 23,
+             p4::header(p4::write_data, 4), 5u << 8, device.lo(257), device.hi(257), 2}) == kDone);
   CHECK(device.words[256] == 1);
   CHECK(device.words[257] == (chain ? 0u : 2u));
 }
@@ -188,7 +202,9 @@ TEST_CASE("pm4: wrong input is an error with its place") {
   SECTION("body too short") { CHECK(run(device, interpreter, {p4::header(p4::wait_reg_mem, 2), 0, 0}) == kError); }
   SECTION("unmapped destination") { CHECK(run(device, interpreter, {p4::header(p4::write_data, 4), 5u << 8, 64, 0, 1}) == kError); }
   SECTION("SH register out of range") { CHECK(run(device, interpreter, {p4::header(p4::set_sh_reg, 2), 0x400, 1}) == kError); }
-  SECTION("endless nesting") { CHECK(run(device, interpreter, {p4::header(p4::indirect_buffer, 3), device.lo(0), device.hi(0), 4}) == kError); }
+  SECTION("endless nesting") {
+    CHECK(run(device, interpreter, {p4::header(p4::indirect_buffer, 3), device.lo(0), device.hi(0), 4}) == kError);
+  }
   SECTION("unmapped buffer") {
     interpreter.start(0x40, 4);
     CHECK(interpreter.run(10) == kError);
@@ -199,14 +215,26 @@ TEST_CASE("pm4: wrong input is an error with its place") {
 TEST_CASE("pm4: a buffer that chains to itself uses up its budget and no more") {
   FakeDevice device;
   Pm4Interpreter interpreter{device};
-  CHECK(run(device, interpreter, {p4::header(p4::indirect_buffer, 3), device.lo(0), device.hi(0), 4u | 1u << 20}) == Pm4Interpreter::Status::budget);
+  CHECK(run(device, interpreter, {p4::header(p4::indirect_buffer, 3), device.lo(0), device.hi(0), 4u | 1u << 20}) ==
+        Pm4Interpreter::Status::budget);
 }
 
 TEST_CASE("pm4: an AQL vendor packet runs its indirect buffer and completes") {
   auto gpu = make_gpu();
   Memory memory{*gpu, 4096, kRead | kWrite, "commands"};
   const std::uint64_t target = memory.address() + 2048;
-  const std::uint32_t commands[] = {p4::header(p4::acquire_mem, 6), 0, 0, 0, 0, 0, 0, p4::header(p4::write_data, 4), 5u << 8, static_cast<std::uint32_t>(target), static_cast<std::uint32_t>(target >> 32), 0x600D};
+  const std::uint32_t commands[] = {p4::header(p4::acquire_mem, 6),
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    p4::header(p4::write_data, 4),
+                                    5u << 8,
+                                    static_cast<std::uint32_t>(target),
+                                    static_cast<std::uint32_t>(target >> 32),
+                                    0x600D};
   std::memcpy(memory.host<std::byte>(), commands, sizeof commands);
   Signal done{*gpu, 1};
   Queue queue{*gpu};
@@ -257,7 +285,8 @@ TEST_CASE("pm4: a ring is executed up to its doorbell, wraps, and reports its re
   const auto id = gpu->create_pm4_queue(config);
   REQUIRE(id);
   for (std::uint64_t position = 0, n = 1; n <= 20; ++n) {
-    const std::uint32_t command[] = {p4::header(p4::write_data, 4), 5u << 8, static_cast<std::uint32_t>(target), static_cast<std::uint32_t>(target >> 32), static_cast<std::uint32_t>(n)};
+    const std::uint32_t command[] = {p4::header(p4::write_data, 4), 5u << 8, static_cast<std::uint32_t>(target),
+                                     static_cast<std::uint32_t>(target >> 32), static_cast<std::uint32_t>(n)};
     for (const std::uint32_t word : command) ring[position++ % 16] = word;
     std::atomic_ref{*doorbell}.store(position, std::memory_order_release);
     Gpu::notify(gpu.get());
