@@ -28,6 +28,8 @@ elseif(KIND STREQUAL "package")
   run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer/package -B ${build} ${common} -DCMAKE_PREFIX_PATH=${prefix} -DAQL_EXPECT_VERSION=${VERSION})
   run(${CMAKE_COMMAND} --build ${build} --target run_consumer)
 elseif(KIND STREQUAL "subdirectory")
+  # The library is built once more here, to be linked and called, not to be fast: without optimisation.
+  list(APPEND common -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DAQL_TIER_LEVEL=-O0)
   run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer/subdirectory -B ${build} ${common} -DAQL_SOURCE=${SOURCE} -DAQL_EXPECT_MAJOR=${major} -DAQL_EXPECT_MINOR=${minor})
   run(${CMAKE_COMMAND} --build ${build} --target run_consumer -j ${JOBS})
 elseif(KIND STREQUAL "pkgconfig")
