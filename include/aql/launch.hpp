@@ -21,6 +21,9 @@ struct Dispatch {
   Dim3 grid;                        // work-items
   Dim3 group;                       // work-items
   std::uint32_t dynamic_lds = 0;    // bytes a group behind static LDS
+  // Bytes a work-item for recursion, indirect calls and variable-length arrays; only kernels whose metadata says "uses dynamic
+  // stack" get them, because their fixed private segment does not count those.
+  std::uint32_t stack_bytes = 16384;
   Barrier barrier = Barrier::off;   // on: waits for every earlier packet of the queue
   Scope acquire = Scope::system;
   Scope release = Scope::system;

@@ -28,7 +28,7 @@ Result<Checked> check(const Queue& queue, const Kernargs& kernargs, const Dispat
     return std::unexpected(Error{Errc::unsupported, 0, fmt::format("'{}' cannot be launched: {}", kernel.name(), why), "launch"});
   }
   const auto& info = kernel.device().info();
-  const detail::LaunchShape shape{dispatch.grid, dispatch.group, dispatch.dynamic_lds + kernargs.local_bytes()};
+  const detail::LaunchShape shape{dispatch.grid, dispatch.group, dispatch.dynamic_lds + kernargs.local_bytes(), dispatch.stack_bytes};
   auto sizes = detail::check_launch(kernel.info(), info, shape);
   if (!sizes) return std::unexpected(sizes.error());
   return Checked{shape, *sizes};

@@ -76,11 +76,14 @@ Result<LaunchSizes> check_launch(const KernelInfo& kernel, const DeviceInfo& dev
                                               device.selector, device.lds_bytes)));
   }
   sizes.group_segment = static_cast<std::uint32_t>(lds);
-  if (kernel.private_segment_size > device.max_private_bytes) {
+  const std::uint64_t stack = kernel.uses_dynamic_stack ? shape.stack_bytes : 0;
+  if (kernel.private_segment_size + stack > device.max_private_bytes) {
     return std::unexpected(refuse(kernel, Errc::out_of_resources,
-                                  fmt::format("{} bytes of private memory a work-item; at most {} are possible", kernel.private_segment_size, device.max_private_bytes)));
+                                  fmt::format("{} bytes of private memory a work-item{}; at most {} are possible", kernel.private_segment_size + stack,
+                                              stack == 0 ? std::string{} : fmt::format(" ({} fixed, {} for the dynamic stack)", kernel.private_segment_size, stack),
+                                              device.max_private_bytes)));
   }
-  sizes.private_segment = kernel.private_segment_size;
+  sizes.private_segment = static_cast<std::uint32_t>(kernel.private_segment_size + stack);
   const auto allocated = std::max(kernel.allocated_vgprs, device.vgpr_granule);
   if (const auto needed = vgprs_needed_per_simd(static_cast<std::uint32_t>(flat), allocated, device); needed > device.vgprs_per_lane) {
     return std::unexpected(refuse(kernel, Errc::out_of_registers,

@@ -16,6 +16,7 @@ struct LaunchShape {
   Dim3 grid;                        // work-items
   Dim3 group;                       // work-items of a full group
   std::uint32_t dynamic_lds = 0;    // bytes behind the kernel's static LDS
+  std::uint32_t stack_bytes = 0;    // a work-item, behind the fixed private segment of a kernel with a dynamic stack
 };
 
 struct LaunchSizes {

@@ -24,7 +24,7 @@ namespace {
 struct RunOptions {
   std::string file, kernel, grid, group, device, acquire = "system", release = "system";
   std::vector<std::string> args;
-  std::uint32_t dynamic_lds = 0, repeat = 1;
+  std::uint32_t dynamic_lds = 0, stack_bytes = 16384, repeat = 1;
   bool barrier = false, print_packet = false, trace = false, fidelity = false, json = false;
 };
 
@@ -166,7 +166,7 @@ int run(const RunOptions& options) {
   auto signal = Signal::create(*device, options.repeat);
   if (!signal) return failed(signal.error());
   auto prepared = PreparedDispatch::create(*queue, kernargs,
-                                           {.grid = *grid, .group = *group, .dynamic_lds = options.dynamic_lds, .barrier = options.barrier ? Barrier::on : Barrier::off, .acquire = *acquire, .release = *release});
+                                           {.grid = *grid, .group = *group, .dynamic_lds = options.dynamic_lds, .stack_bytes = options.stack_bytes, .barrier = options.barrier ? Barrier::on : Barrier::off, .acquire = *acquire, .release = *release});
   if (!prepared) return failed(prepared.error());
   auto& packet = prepared->packet();
   packet.completion = signal->handle();
@@ -221,6 +221,7 @@ void add_run(CLI::App& app, int& status) {
       ->take_all()
       ->allow_extra_args(false);
   command->add_option("--dynamic-lds", o->dynamic_lds, "bytes of LDS a group behind the kernel's own");
+  command->add_option("--stack-bytes", o->stack_bytes, "private bytes a work-item for recursion and indirect calls, where the kernel uses a dynamic stack")->capture_default_str();
   command->add_option("--device", o->device, "sim:TARGET, sim:PRODUCT, rocr:N or kfd:N; default AQL_DEVICE, else what the file needs");
   command->add_option("--repeat", o->repeat, "dispatches");
   command->add_flag("--barrier", o->barrier, "set the barrier bit");

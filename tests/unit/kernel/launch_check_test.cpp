@@ -74,6 +74,16 @@ TEST_CASE("launch: 131056 bytes of private memory are the most") {
   kernel.private_segment_size = 131072;
   CHECK(code_of(kernel, {{64, 1, 1}, {64, 1, 1}, 0}) == Errc::out_of_resources);
 }
+TEST_CASE("launch: a kernel with a dynamic stack gets room for it behind its fixed segment, others do not") {
+  auto kernel = kernel_with(8);
+  kernel.private_segment_size = 32;
+  const auto bytes = [&] { return check_launch(kernel, DeviceInfo{}, {{64, 1, 1}, {64, 1, 1}, 0, 4096})->private_segment; };
+  CHECK(bytes() == 32);
+  kernel.uses_dynamic_stack = true;
+  CHECK(bytes() == 4128);
+  kernel.private_segment_size = 131056;
+  CHECK(code_of(kernel, {{64, 1, 1}, {64, 1, 1}, 0, 16}) == Errc::out_of_resources);
+}
 
 TEST_CASE("hidden arguments: block counts are whole groups, the partial one is the remainder") {
   KernelInfo kernel = kernel_with(8);
