@@ -51,26 +51,23 @@ inline const std::optional<std::string>& kernel_compiler() {
   return found;
 }
 
-inline Compiled compile_code_object(const CodeSource& source) {
+// `flags` and the source decide the result: `stem_name`-<hash>.<suffix> in the build directory.
+inline Compiled compile_cached(std::string_view stem_name, const std::string& flags, std::string_view text, std::string_view extension, std::string_view suffix) {
   Compiled result;
   if (!kernel_compiler()) return result;
-  std::string language;
-  if (source.extension == ".cl") language = " -cl-std=CL2.0 -Xclang -finclude-default-header";
-  const std::string flags = " --target=amdgcn-amd-amdhsa -mcpu=" + std::string(source.target) + " -nogpulib -fuse-ld=lld " +
-                            std::string(source.options) + language;
   std::uint64_t hash = 0xcbf29ce484222325U; // FNV-1a
-  for (const auto& part : {*kernel_compiler(), flags, std::string(source.text), std::string(source.extension)}) {
+  for (const auto& part : {*kernel_compiler(), flags, std::string(text), std::string(extension)}) {
     for (const char c : part + '\n') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   }
   const std::filesystem::path cache = std::filesystem::path(AQL_TEST_KERNEL_DIR) / "compiled";
   std::error_code ignored;
   std::filesystem::create_directories(cache, ignored);
-  const std::string stem = (cache / (std::string(source.target) + "-" + std::to_string(hash))).string();
-  result.path = stem + ".co";
+  const std::string stem = (cache / (std::string(stem_name) + "-" + std::to_string(hash))).string();
+  result.path = stem + std::string(suffix);
   if (!std::filesystem::exists(result.path)) {
     const TempDir work; // others may compile the same at the same time: build apart, then rename
-    const std::string input = work.file("kernel") + std::string(source.extension);
-    write_bytes(input, source.text.data(), source.text.size());
+    const std::string input = work.file("kernel") + std::string(extension);
+    write_bytes(input, text.data(), text.size());
     const std::string made = stem + "." + std::to_string(::getpid());
     const auto run = run_command(*kernel_compiler() + flags + " " + input + " -o " + made);
     write_bytes(made + ".txt", run.output.data(), run.output.size());
@@ -82,10 +79,23 @@ inline Compiled compile_code_object(const CodeSource& source) {
     std::filesystem::rename(made + ".txt", stem + ".txt", ignored);
     std::filesystem::rename(made, result.path, ignored);
   }
-  const Bytes text = read_bytes(stem + ".txt");
-  result.messages.assign(reinterpret_cast<const char*>(text.data()), text.size());
+  const Bytes messages = read_bytes(stem + ".txt");
+  result.messages.assign(reinterpret_cast<const char*>(messages.data()), messages.size());
   result.ok = true;
   return result;
+}
+
+inline Compiled compile_code_object(const CodeSource& source) {
+  std::string language;
+  if (source.extension == ".cl") language = " -cl-std=CL2.0 -Xclang -finclude-default-header";
+  return compile_cached(source.target,
+                        " --target=amdgcn-amd-amdhsa -mcpu=" + std::string(source.target) + " -nogpulib -fuse-ld=lld " + std::string(source.options) + language,
+                        source.text, source.extension, ".co");
+}
+
+// A C source as a shared library for this host, by the same compiler.
+inline Compiled compile_for_host(std::string_view text, std::string_view options) {
+  return compile_cached("host", " -shared -fPIC " + std::string(options), text, ".c", ".so");
 }
 
 } // namespace aql::test
