@@ -41,6 +41,7 @@ std::uint64_t Gpu::private_aperture() const noexcept { return kPrivateAperture; 
 
 Result<QueueId> Gpu::create_queue(const QueueConfig& config) { return impl_->processor.create_queue(config); }
 Result<QueueId> Gpu::create_pm4_queue(const Pm4QueueConfig& config) { return impl_->processor.create_pm4_queue(config); }
+Result<QueueId> Gpu::create_sdma_queue(const SdmaQueueConfig& config) { return impl_->processor.create_sdma_queue(config); }
 Result<void> Gpu::destroy_queue(QueueId id) { return impl_->processor.destroy_queue(id); }
 Result<void> Gpu::inactivate_queue(QueueId id) { return impl_->processor.inactivate_queue(id); }
 Result<QueueState> Gpu::queue_state(QueueId id) const { return impl_->processor.queue_state(id); }

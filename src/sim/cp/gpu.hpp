@@ -79,6 +79,18 @@ struct Pm4QueueConfig {
   bool polled_doorbell = false;
 };
 
+// A ring of SDMA packets: the copy engine (the virtual KFD). Positions count bytes, run free, and are masked by the ring's size; the
+// doorbell gets the new write position.
+struct SdmaQueueConfig {
+  std::uint64_t ring_address = 0;        // device address
+  std::uint64_t ring_bytes = 0;          // a power of two, at least 256
+  std::uint64_t* read_pointer = nullptr; // host address of the 64-bit read position that the engine reports
+  std::uint64_t* doorbell = nullptr;     // host address of the 64-bit doorbell; set to the read position by create_sdma_queue
+  std::function<void(const QueueFault&)> on_error;            // at most once
+  std::function<void(std::uint32_t context_id)> on_interrupt; // TRAP
+  bool polled_doorbell = false;
+};
+
 using QueueId = std::uint64_t;
 
 class Gpu {
@@ -93,6 +105,7 @@ public:
 
   Result<QueueId> create_queue(const QueueConfig& config);
   Result<QueueId> create_pm4_queue(const Pm4QueueConfig& config);
+  Result<QueueId> create_sdma_queue(const SdmaQueueConfig& config);
   // Ends work in flight (waves are stopped at the next slice) and returns when the processor has left the ring.
   Result<void> destroy_queue(QueueId id);
   // Stops a queue as if it had faulted (hsa_queue_inactivate).

@@ -82,7 +82,7 @@ void HwQueue::note_ring(std::uint64_t value, std::uint64_t write) noexcept {
 }
 
 void HwQueue::rearm() noexcept {
-  if (pm4_ring_ || !rearm_ || ahead(rung_, read_)) return;
+  if (ring_ == nullptr || !rearm_ || ahead(rung_, read_)) return;
   // From the first ring on, "nothing new" is a value that no producer can mean for the next 2^63 packets. The exchange loses
   // no ring: what was stored since we last looked comes back.
   armed_ = read_ + (1ull << 63);
@@ -104,6 +104,7 @@ bool HwQueue::fetch(std::uint32_t& word0) {
 HwQueue::Poll HwQueue::poll(unsigned packets) {
   if (state() != QueueState::active || fault_pending()) return Poll::idle;
   if (pm4_ring_) return poll_ring();
+  if (sdma_) return poll_sdma();
   Poll result = Poll::idle;
   for (unsigned n = 0; n < packets; ++n) {
     std::uint32_t word0 = 0;

@@ -19,6 +19,7 @@
 #include "sim/cp/kernel_code.hpp"
 #include "sim/cp/occupancy.hpp"
 #include "sim/cp/pm4.hpp"
+#include "sim/cp/sdma.hpp"
 
 namespace aql::sim {
 
@@ -72,6 +73,21 @@ struct Pm4Ring {
   Pm4QueueConfig config;
 };
 
+// SDMA commands of one queue.
+class SdmaRing final : public SdmaInterpreter::Device {
+public:
+  SdmaRing(Engine& engine, const SdmaQueueConfig& config);
+  const SdmaQueueConfig config;
+  SdmaInterpreter interpreter;
+
+private:
+  std::uint64_t clock() override;
+  void interrupt(std::uint32_t context_id) override;
+  void stored() override;
+
+  Engine& engine_;
+};
+
 class HwQueue {
 public:
   enum class Poll : std::uint8_t {
@@ -82,6 +98,7 @@ public:
 
   HwQueue(Engine& engine, Processor& processor, QueueId id, const QueueConfig& config, abi::Slot* ring);
   HwQueue(Engine& engine, Processor& processor, QueueId id, const Pm4QueueConfig& config);
+  HwQueue(Engine& engine, Processor& processor, QueueId id, const SdmaQueueConfig& config);
 
   // Processes at most `packets` packets.
   Poll poll(unsigned packets);
@@ -91,7 +108,10 @@ public:
   [[nodiscard]] bool waits_for_memory() const noexcept { return stage_ != Stage::fetch; }
 
   // The doorbell is stored without notify().
-  [[nodiscard]] bool polled() const noexcept { return pm4_ring_ ? pm4_ring_->config.polled_doorbell : config_.polled_doorbell; }
+  [[nodiscard]] bool polled() const noexcept {
+    if (sdma_) return sdma_->config.polled_doorbell;
+    return pm4_ring_ ? pm4_ring_->config.polled_doorbell : config_.polled_doorbell;
+  }
 
   // Any thread: the queue stops; the first error wins. `kernel_object` names the kernel in the report.
   void record_fault(QueueFault fault, std::uint64_t kernel_object = 0);
@@ -133,6 +153,7 @@ private:
   bool process_vendor(std::uint32_t word0);
   bool process_pm4(std::uint32_t word0);
   Poll poll_ring();
+  Poll poll_sdma();
   void link(Dispatch* dispatch) noexcept;
   [[nodiscard]] bool get_scratch(Dispatch& dispatch, std::uint32_t lane_bytes);
   // Slot INVALID, then the read index.
@@ -151,6 +172,7 @@ private:
   const QueueConfig config_;
   std::unique_ptr<Pm4Ring> pm4_ring_; // a PM4 queue
   std::unique_ptr<Pm4Stream> pm4_;    // made when first needed
+  std::unique_ptr<SdmaRing> sdma_;    // an SDMA queue
   abi::Slot* const ring_;
   const std::uint64_t mask_;
   const bool single_;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr unsigned kPacketsPerPoll = 16;
 constexpr std::size_t kPacketPageBytes = 4096;
+constexpr std::uint64_t kLeastSdmaRing = 256; // bytes; several packets
 // How long the processor looks for work before it sleeps.
 constexpr std::uint64_t kSpinNs = 50'000;
 // A packet waits for a signal that a kernel or foreign code may store without telling us: looks get rarer.
@@ -109,6 +110,27 @@ Result<QueueId> Processor::create_pm4_queue(const Pm4QueueConfig& config) {
   if (engine_.map.translate(config.ring_address, config.ring_dwords * 4, kRead) == nullptr) {
     return refuse(fmt::format("the ring of {} dwords at {:#x} is not mapped: {}", config.ring_dwords, config.ring_address,
                               engine_.map.describe(config.ring_address)));
+  }
+  const std::lock_guard lock{mutex_};
+  const QueueId id = next_id_++;
+  queues_.push_back({std::make_shared<HwQueue>(engine_, *this, id, config), false, false});
+  queues_changed_.store(true, std::memory_order_release);
+  engine_.processor_sleeper.wake();
+  return id;
+}
+
+Result<QueueId> Processor::create_sdma_queue(const SdmaQueueConfig& config) {
+  const auto refuse = [](std::string detail) {
+    return std::unexpected(Error{Errc::invalid_queue_creation, 0, std::move(detail), "create_sdma_queue"});
+  };
+  if (config.read_pointer == nullptr || config.doorbell == nullptr)
+    return refuse("an SDMA queue needs a read pointer and a doorbell");
+  if (!std::has_single_bit(config.ring_bytes) || config.ring_bytes < kLeastSdmaRing)
+    return refuse(fmt::format("a ring of {} bytes; a power of two of at least {} is needed", config.ring_bytes, kLeastSdmaRing));
+  if (config.ring_address % 4 != 0) return refuse(fmt::format("the ring at {:#x} is not 4-byte aligned", config.ring_address));
+  if (engine_.map.translate(config.ring_address, config.ring_bytes, kRead) == nullptr) {
+    return refuse(fmt::format("the ring of {} bytes at {:#x} is not mapped: {}", config.ring_bytes, config.ring_address,
+                              engine_.map.describe_access(config.ring_address, config.ring_bytes, kRead)));
   }
   const std::lock_guard lock{mutex_};
   const QueueId id = next_id_++;

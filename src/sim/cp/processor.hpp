@@ -39,6 +39,7 @@ public:
   void start();
   Result<QueueId> create_queue(const QueueConfig& config);
   Result<QueueId> create_pm4_queue(const Pm4QueueConfig& config);
+  Result<QueueId> create_sdma_queue(const SdmaQueueConfig& config);
   Result<void> destroy_queue(QueueId id);
   Result<void> inactivate_queue(QueueId id);
   Result<QueueState> queue_state(QueueId id) const;
