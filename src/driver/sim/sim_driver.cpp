@@ -310,7 +310,6 @@ private:
   std::uint64_t device_bytes_ = 0;
   std::vector<abi::AmdSignal*> free_signals_;
   std::map<std::uint64_t, QueueMemory> queues_;
-  std::uint64_t next_queue_id_ = 1;
   std::int64_t clock_offset_ns_ = 0;
   std::unique_ptr<sim::Gpu> gpu_;
 };

@@ -85,7 +85,7 @@ bool bind_valu_tier(Inst& inst, Arch arch, unsigned tier) {
   if ((op->flags & kOwnSelect) != 0) { // fma_mix: op_sel_hi chooses the format of a source, neg_hi is its absolute value
     inst.imm = static_cast<std::uint32_t>((m.op_sel & 7u) | (m.op_sel_hi & 7u) << 3 | (m.neg & 7u) << 6 | (m.abs & 7u) << 9);
   } else if ((op->flags & kOwnSigns) != 0) { // bitop3: the truth table
-    inst.imm = static_cast<std::uint32_t>(m.omod << 6 | (m.abs & 7u) << 3 | (m.neg & 7u));
+    inst.imm = static_cast<std::uint32_t>((m.omod & 3u) << 6 | (m.abs & 7u) << 3 | (m.neg & 7u));
   }
   if ((op->flags & kMaskIn) != 0 && inst.src[op->nsrc].kind == OperandKind::none) { // div_fmas: VCC without being encoded
     inst.src[op->nsrc] = Operand{OperandKind::sgpr, 2, kVccLo, 0, 0};

@@ -235,7 +235,7 @@ TEST_CASE("wave set-up: workgroups go to the XCDs round robin in dispatch order"
   rig.options.cus_per_engine = 10;
   rig.dispatch.cu_count = 8 * 38;
   rig.shape(64 * 400, 1, 1, 64, 1, 1);
-  for (const std::uint64_t i : {0, 1, 7, 8, 79, 80, 303}) {
+  for (const std::uint64_t i : {0u, 1u, 7u, 8u, 79u, 80u, 303u}) {
     rig.start(i);
     CHECK(rig.group.group.xcc_id == i % 8);
     CHECK(rig.group.group.se_id == i / 80);
