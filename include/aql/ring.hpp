@@ -116,21 +116,10 @@ public:
   template <Packet P>
   [[nodiscard, gnu::always_inline]] std::optional<std::uint64_t> try_push(const P& packet) noexcept {
     std::uint64_t index;
-    abi::Slot local;
-    const std::uint32_t first_word = packet.emit(local);
-    abi::Slot* const slots = slots_;
-    const std::uint64_t mask = mask_;
     if (!take(1, index)) [[unlikely]] return std::nullopt;
-    abi::Slot& place = slots[index & mask];
-    copy_body(place, local);
-    std::atomic_ref<std::uint32_t>{place.word[0]}.store(first_word, std::memory_order_release); // A
+    publish(index, packet.emit(slot(index)));
     commit(index, 1);
     return index;
-  }
-  [[gnu::always_inline]] static void copy_body(abi::Slot& to, const abi::Slot& from) noexcept {
-    __builtin_memcpy(to.word + 1, from.word + 1, 4);
-    __builtin_memcpy(to.word + 2, from.word + 2, 8);
-    __builtin_memcpy(to.word + 4, from.word + 4, 48);
   }
 
   // Stores the doorbell only; commit() does that, too.
