@@ -16,8 +16,8 @@ namespace aql::vkfd {
 // Numbers by which the virtual device is known in every interface.
 struct GpuIdentity {
   const sim::DeviceProfile* profile = nullptr;
-  std::uint32_t node_id = 1;      // topology node; 0 is the CPU
-  std::uint32_t gpu_id = 50123;   // KFD's id
+  std::uint32_t node_id = 1;    // topology node; 0 is the CPU
+  std::uint32_t gpu_id = 50123; // KFD's id
   std::uint32_t render_minor = 128;
   std::uint64_t unique_id = 0;
   std::uint32_t pci_device_id = 0x740f;
@@ -32,7 +32,8 @@ struct GpuIdentity {
 [[nodiscard]] std::string cpu_properties(std::uint32_t gpus);
 
 // Writes the tree under `root` (an existing directory):
-//   sys/devices/virtual/kfd/kfd/topology/..., sys/module/amdgpu/..., sys/dev/char/226:N/device/drm/..., proc/modules.
+//   sys/devices/virtual/kfd/kfd/topology/..., sys/module/amdgpu/..., sys/dev/char/226:N/device/drm/..., proc/modules,
+// and sys/devices/system/node/node0/cpuN/cache where the host shows none.
 [[nodiscard]] Result<void> write_topology(const std::string& root, std::span<const GpuIdentity> gpus);
 
 } // namespace aql::vkfd

@@ -37,7 +37,8 @@ TEST_CASE("topology: an MI210 shows 104 compute units, 64 GiB, gfx90a and the do
   REQUIRE(vkfd::write_topology(root.path, std::span{&gpu, 1}));
   const auto node = root.path + "/sys/devices/virtual/kfd/kfd/topology/nodes/1/";
   const auto properties = text_of(node + "properties");
-  CHECK_THAT(properties, Contains("simd_count 416\n") && Contains("simd_per_cu 4\n") && Contains("gfx_target_version 90010\n") && Contains("drm_render_minor 128\n"));
+  CHECK_THAT(properties, Contains("simd_count 416\n") && Contains("simd_per_cu 4\n") && Contains("gfx_target_version 90010\n") &&
+                             Contains("drm_render_minor 128\n"));
   CHECK_THAT(properties, Contains("capability 209724544\n")); // the value of a real gfx90a node: doorbell type 2, SRAM ECC, SVM
   CHECK_THAT(text_of(node + "mem_banks/0/properties"), Contains("size_in_bytes 68719476736\n") && Contains("heap_type 1\n"));
   CHECK(text_of(node + "gpu_id") == "50123\n");
@@ -46,7 +47,8 @@ TEST_CASE("topology: an MI210 shows 104 compute units, 64 GiB, gfx90a and the do
 
 TEST_CASE("topology: several GPUs are linked to the CPU node, each with its own render node") {
   const TemporaryDirectory root;
-  const vkfd::GpuIdentity gpus[] = {vkfd::identity_of(*sim::find_profile("MI210"), 0), vkfd::identity_of(*sim::find_profile("MI300X"), 1)};
+  const vkfd::GpuIdentity gpus[] = {vkfd::identity_of(*sim::find_profile("MI210"), 0),
+                                    vkfd::identity_of(*sim::find_profile("MI300X"), 1)};
   REQUIRE(vkfd::write_topology(root.path, gpus));
   const auto nodes = root.path + "/sys/devices/virtual/kfd/kfd/topology/nodes/";
   CHECK_THAT(text_of(nodes + "0/properties"), Contains("io_links_count 2\n"));

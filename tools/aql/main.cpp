@@ -1,4 +1,5 @@
-// The aql tool: what there is (info), what a file holds (inspect), and one launch by hand (run).
+// The aql tool: what there is (info), what a file holds (inspect), one launch by hand (run), and
+// programs of the ROCm stack on the software GPU (vgpu).
 
 #include <cstdio>
 
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   aql::tool::add_info(app, status);
   aql::tool::add_inspect(app, status);
   aql::tool::add_run(app, status);
+  aql::tool::add_vgpu(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

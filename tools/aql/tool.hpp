@@ -11,5 +11,6 @@ inline constexpr int kOk = 0, kFailed = 1, kUsage = 2, kFaulted = 3;
 void add_info(CLI::App& app, int& status);
 void add_inspect(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
+void add_vgpu(CLI::App& app, int& status); // exits as the program does
 
 } // namespace aql::tool

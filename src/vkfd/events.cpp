@@ -1,0 +1,167 @@
+#include "vkfd/events.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+
+namespace aql::vkfd {
+namespace {
+
+bool has_slot(std::uint32_t type) noexcept { return type == KFD_IOC_EVENT_SIGNAL || type == KFD_IOC_EVENT_DEBUG_EVENT; }
+
+} // namespace
+
+struct Events::Waiter {
+  std::condition_variable wake;
+  bool destroyed = false;
+};
+
+void Events::set_page(std::uint64_t* slots) {
+  const std::lock_guard lock{mutex_};
+  slots_ = slots;
+  for (std::uint32_t i = 0; i < KFD_SIGNAL_EVENT_LIMIT; ++i)
+    std::atomic_ref{slots_[i]}.store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
+}
+
+bool Events::has_page() const {
+  const std::lock_guard lock{mutex_};
+  return slots_ != nullptr;
+}
+
+int Events::create(std::uint32_t type, bool auto_reset, Created& out) {
+  if (type > KFD_IOC_EVENT_MEMORY) return -EINVAL;
+  const std::lock_guard lock{mutex_};
+  Event event;
+  event.type = type;
+  event.auto_reset = auto_reset;
+  if (has_slot(type)) {
+    // Identifiers of signal events are slots; 0 is none.
+    std::uint32_t id = next_signal_;
+    for (std::uint32_t tried = 0; events_.contains(id); ++tried) {
+      if (tried == KFD_SIGNAL_EVENT_LIMIT) return -ENOSPC;
+      id = id + 1 < KFD_SIGNAL_EVENT_LIMIT ? id + 1 : 1;
+    }
+    next_signal_ = id + 1 < KFD_SIGNAL_EVENT_LIMIT ? id + 1 : 1;
+    out = {id, id, true};
+    if (slots_ != nullptr) std::atomic_ref{slots_[id]}.store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
+  } else {
+    while (events_.contains(next_other_)) next_other_ = std::max(next_other_ + 1, kfd::kFirstNonsignalEvent);
+    out = {next_other_, 0, false};
+    next_other_ = std::max(next_other_ + 1, kfd::kFirstNonsignalEvent);
+  }
+  events_.emplace(out.id, std::move(event));
+  return 0;
+}
+
+int Events::destroy(std::uint32_t id) {
+  const std::lock_guard lock{mutex_};
+  const auto it = events_.find(id);
+  if (it == events_.end()) return -EINVAL;
+  for (Waiting* waiting : it->second.waiting) {
+    waiting->waiter->destroyed = true;
+    waiting->waiter->wake.notify_all();
+  }
+  events_.erase(it);
+  return 0;
+}
+
+// Everyone who waits now sees it. With auto-reset it stays set only if nobody did.
+void Events::set_locked(Event& event) {
+  event.signaled = !event.auto_reset || event.waiting.empty();
+  if (++event.age == 0) event.age = 2; // 0 means "no age", 1 "never set"
+  for (Waiting* waiting : event.waiting) {
+    waiting->activated = true;
+    waiting->waiter->wake.notify_all();
+  }
+}
+
+int Events::set(std::uint32_t id) {
+  const std::lock_guard lock{mutex_};
+  const auto it = events_.find(id);
+  if (it == events_.end() || !has_slot(it->second.type)) return -EINVAL;
+  set_locked(it->second);
+  return 0;
+}
+
+int Events::reset(std::uint32_t id) {
+  const std::lock_guard lock{mutex_};
+  const auto it = events_.find(id);
+  if (it == events_.end() || !has_slot(it->second.type)) return -EINVAL;
+  it->second.signaled = false;
+  return 0;
+}
+
+void Events::interrupt(std::uint32_t id) noexcept {
+  const std::lock_guard lock{mutex_};
+  const auto it = events_.find(id);
+  if (it == events_.end() || !has_slot(it->second.type)) return; // destroyed while the interrupt was on its way
+  if (slots_ != nullptr) std::atomic_ref{slots_[id]}.store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
+  set_locked(it->second);
+}
+
+void Events::memory_exception(const kfd_hsa_memory_exception_data& what) {
+  const std::lock_guard lock{mutex_};
+  for (auto& [id, event] : events_) {
+    if (event.type != KFD_IOC_EVENT_MEMORY) continue;
+    event.memory = what;
+    set_locked(event);
+  }
+}
+
+void Events::hardware_exception(const kfd_hsa_hw_exception_data& what) {
+  const std::lock_guard lock{mutex_};
+  for (auto& [id, event] : events_) {
+    if (event.type != KFD_IOC_EVENT_HW_EXCEPTION) continue;
+    event.hardware = what;
+    set_locked(event);
+  }
+}
+
+int Events::wait(std::vector<kfd::EventData>& data, bool all, std::uint32_t timeout_ms, std::uint32_t& result) {
+  std::unique_lock lock{mutex_};
+  result = KFD_IOC_WAIT_RESULT_FAIL;
+  for (const auto& d : data) {
+    if (!events_.contains(d.event_id)) return -EINVAL;
+  }
+  Waiter waiter;
+  std::deque<Waiting> mine;
+  for (auto& d : data) {
+    Event& event = events_.at(d.event_id);
+    Waiting& w = mine.emplace_back(Waiting{&waiter});
+    w.activated = event.signaled;
+    if (event.auto_reset) event.signaled = false;
+    const bool knows_age = event.type == KFD_IOC_EVENT_SIGNAL && d.last_event_age != 0;
+    if (knows_age && event.age != d.last_event_age) w.activated = true;
+    if (!w.activated) event.waiting.push_back(&w);
+  }
+  const auto satisfied = [&] {
+    const auto seen = [](const Waiting& w) { return w.activated; };
+    return waiter.destroyed || std::all_of(mine.begin(), mine.end(), seen) || (!all && std::any_of(mine.begin(), mine.end(), seen));
+  };
+  bool ended = true;
+  if (timeout_ms == 0xffffffffu) {
+    waiter.wake.wait(lock, satisfied);
+  } else {
+    ended = waiter.wake.wait_until(lock, std::chrono::steady_clock::now() + std::chrono::milliseconds{timeout_ms}, satisfied);
+  }
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const auto it = events_.find(data[i].event_id);
+    if (it == events_.end()) continue;
+    Event& event = it->second;
+    std::erase(event.waiting, &mine[i]);
+    if (!ended || !mine[i].activated) continue;
+    if (event.type == KFD_IOC_EVENT_MEMORY) {
+      data[i].memory = event.memory;
+    } else if (event.type == KFD_IOC_EVENT_HW_EXCEPTION) {
+      data[i].hardware = event.hardware;
+    } else if (event.type == KFD_IOC_EVENT_SIGNAL && data[i].last_event_age != 0) {
+      data[i].last_event_age = event.age;
+    }
+  }
+  if (waiter.destroyed) return 0; // result stays "fail"
+  result = ended ? KFD_IOC_WAIT_RESULT_COMPLETE : KFD_IOC_WAIT_RESULT_TIMEOUT;
+  return 0;
+}
+
+} // namespace aql::vkfd

@@ -1,0 +1,26 @@
+#include "vkfd/gpu_context.hpp"
+
+#include "base/log.hpp"
+
+namespace aql::vkfd {
+
+GpuContext::GpuContext(const GpuIdentity& identity, BackingFile file)
+    : index(identity.node_id - 1), id(identity), memory(std::move(file)), offsets(1u << 20, 1ull << 44) {}
+
+DeviceCore* GpuContext::core() {
+  if (DeviceCore* made = core_if_made()) return made;
+  const std::lock_guard lock{core_mutex_};
+  if (!core_) {
+    auto core = make_software_core(*id.profile);
+    if (!core) {
+      log::error(core.error().message());
+      return nullptr;
+    }
+    (*core)->set_event_hook(event_hook);
+    core_ = std::move(*core);
+    made_.store(core_.get(), std::memory_order_release);
+  }
+  return core_.get();
+}
+
+} // namespace aql::vkfd

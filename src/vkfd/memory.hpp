@@ -1,0 +1,70 @@
+#pragma once
+// Buffer objects: what ALLOC_MEMORY_OF_GPU makes and MAP_MEMORY_TO_GPU shows to GPUs.
+// Thread safety: all members may be called from any thread. Lock order: Queues, Memory, a device's own locks, UserRanges.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "vkfd/gpu_context.hpp"
+#include "vkfd/kfd_abi.hpp"
+#include "vkfd/user_ranges.hpp"
+
+namespace aql::vkfd {
+
+struct Bo {
+  std::uint64_t handle = 0;
+  std::uint32_t gpu = 0; // index
+  std::uint32_t flags = 0;
+  std::uint64_t va = 0, size = 0;
+  std::uint64_t offset = 0;  // in the GPU's memory file; 0: none
+  std::byte* host = nullptr; // our view (own), or the program's memory
+  bool owns_view = false;
+  std::uint64_t mapped = 0;       // GPUs, bit by index
+  std::shared_ptr<void> imported; // keeps a foreign memory file open
+};
+
+class Memory {
+public:
+  Memory(std::span<const std::unique_ptr<GpuContext>> gpus,
+         std::function<void(std::uint32_t gpu, std::uint64_t begin, std::uint64_t end)> before_unmap)
+      : gpus_(gpus), before_unmap_(std::move(before_unmap)) {}
+
+  // All: 0 or -errno.
+  int allocate(kfd_ioctl_alloc_memory_of_gpu_args& args, std::uint64_t fixed_mmap_offset, std::byte* fixed_host);
+  int free(std::uint64_t handle);
+  int map(std::uint64_t handle, std::span<const std::uint32_t> gpu_ids, std::uint32_t& done);
+  int unmap(std::uint64_t handle, std::span<const std::uint32_t> gpu_ids, std::uint32_t& done);
+  // Puts a buffer that was made elsewhere under a handle of this process.
+  std::uint64_t adopt(Bo bo);
+
+  [[nodiscard]] std::optional<Bo> find(std::uint64_t handle) const;
+  // The buffer at these offsets of a GPU's memory file.
+  [[nodiscard]] bool holds_offsets(std::uint32_t gpu, std::uint64_t offset, std::uint64_t size) const;
+  [[nodiscard]] std::optional<Bo> at_offset(std::uint32_t gpu, std::uint64_t offset) const;
+  [[nodiscard]] std::uint64_t available(const GpuContext& gpu) const;
+
+  // The program gives back or replaces host memory that GPUs may know (munmap and its like).
+  void host_range_gone(std::uint64_t begin, std::uint64_t end);
+  [[nodiscard]] UserRanges& user_ranges() noexcept { return user_ranges_; }
+
+private:
+  [[nodiscard]] GpuContext* gpu_of(std::uint32_t gpu_id) const;
+  int map_on(Bo& bo, GpuContext& gpu);
+  void unmap_on(Bo& bo, GpuContext& gpu);
+  std::uint64_t new_handle(std::uint32_t gpu_id);
+
+  const std::span<const std::unique_ptr<GpuContext>> gpus_;
+  const std::function<void(std::uint32_t, std::uint64_t, std::uint64_t)> before_unmap_;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Bo> bos_;
+  std::uint64_t next_ = 1;
+  UserRanges user_ranges_;
+};
+
+} // namespace aql::vkfd
