@@ -215,15 +215,17 @@ SdmaInterpreter::Step SdmaInterpreter::do_atomic(const std::uint32_t* p) {
     return fail(Errc::memory_fault, fmt::format("ATOMIC on {} bytes at {:#x}, which is not aligned", wide ? 8 : 4, address));
   Fault bad;
   bool equal = false, performed = false;
+  const std::uint64_t addresses[64] = {address}; // the port reads whole waves; only lane 0 is active
   if (wide) {
-    std::uint64_t old = 0;
-    performed = port_.atomic64(*operation, &address, 1, &data, &compare, &old, {}, bad);
-    equal = old == compare;
+    const std::uint64_t in[64] = {data}, expected[64] = {compare};
+    std::uint64_t old[64] = {};
+    performed = port_.atomic64(*operation, addresses, 1, in, expected, old, {}, bad);
+    equal = old[0] == compare;
   } else {
-    const auto data32 = static_cast<std::uint32_t>(data), compare32 = static_cast<std::uint32_t>(compare);
-    std::uint32_t old = 0;
-    performed = port_.atomic32(*operation, &address, 1, &data32, &compare32, &old, {}, bad);
-    equal = old == compare32;
+    const std::uint32_t in[64] = {static_cast<std::uint32_t>(data)}, expected[64] = {static_cast<std::uint32_t>(compare)};
+    std::uint32_t old[64] = {};
+    performed = port_.atomic32(*operation, addresses, 1, in, expected, old, {}, bad);
+    equal = old[0] == expected[0];
   }
   if (!performed) return fault(bad);
   device_.stored();

@@ -184,6 +184,8 @@ TEST_CASE("command list: arguments are safe also when every packet names its own
   REQUIRE(f.list.replay(f.queue));
   CHECK(f.list.frames() == 2);
   CHECK(argument(f.slot(0)) == 1);
+  f.gpu.run(); // before the signal goes
+  CHECK(signal.load_acquire() == 98);
 }
 
 TEST_CASE("command list: a failed queue refuses replays with its error") {
