@@ -46,9 +46,9 @@ public:
     switch (queue.kind) {
     case QueueKind::aql: return register_aql(queue);
     case QueueKind::pm4: return register_pm4(queue);
-    case QueueKind::sdma: break;
+    case QueueKind::sdma: return register_sdma(queue);
     }
-    return std::unexpected(Error{Errc::unsupported, 0, "the software GPU has no SDMA engine", "register_queue"});
+    return std::unexpected(Error{Errc::unsupported, 0, "no such kind of queue", "register_queue"});
   }
   Result<void> destroy_queue(std::uint64_t id) override { return gpu_->destroy_queue(id); }
 
@@ -123,6 +123,19 @@ private:
     std::copy_n(queue.cu_mask, 8, config.cu_mask);
     config.polled_doorbell = true;
     return gpu_->create_pm4_queue(config);
+  }
+
+  Result<std::uint64_t> register_sdma(const CoreQueue& queue) {
+    sim::SdmaQueueConfig config;
+    config.ring_address = queue.ring_address;
+    config.ring_bytes = queue.ring_bytes;
+    config.read_pointer = reinterpret_cast<std::uint64_t*>(
+        queue.read_pointer % 8 == 0 ? gpu_->memory().translate(queue.read_pointer, 8, sim::kRead | sim::kWrite) : nullptr);
+    config.doorbell = queue.doorbell;
+    config.on_error = fault_handler(queue.on_fault);
+    config.on_interrupt = [this](std::uint32_t context) { raise(context); };
+    config.polled_doorbell = true;
+    return gpu_->create_sdma_queue(config);
   }
 
   void raise(std::uint32_t event_id) {
