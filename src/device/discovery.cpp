@@ -10,6 +10,9 @@
 
 #include "base/env.hpp"
 #include "base/log.hpp"
+#if defined(AQL_HAVE_KFD)
+#include "driver/kfd/kfd_driver.hpp"
+#endif
 #include "driver/sim/sim_driver.hpp"
 #include "sim/cp/profile.hpp"
 
@@ -34,7 +37,13 @@ struct HardwareDriver {
 };
 
 // Drivers of this build, in order of preference; filled in by src/driver/rocr and src/driver/kfd when they are built.
-std::vector<HardwareDriver> hardware_drivers() { return {}; }
+std::vector<HardwareDriver> hardware_drivers() {
+  std::vector<HardwareDriver> drivers;
+#if defined(AQL_HAVE_KFD)
+  drivers.push_back({"kfd", &list_kfd, &open_kfd});
+#endif
+  return drivers;
+}
 
 void list_hardware(DeviceList& list) {
   const auto reason = no_kernel_driver();

@@ -1,0 +1,77 @@
+#include "driver/kfd/wake_hub.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.hpp"
+
+namespace aql::detail::kfd {
+namespace {
+
+// A kernel may store to a signal without any event: look again after a while.
+constexpr std::int64_t kLookAgainNs = 1'000'000;
+
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) noexcept {
+  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
+}
+
+} // namespace
+
+void WakeHub::stop() noexcept {
+  if (event_ != nullptr && thunk_.hsaKmtDestroyEvent(event_) != HSAKMT_STATUS_SUCCESS) log::warn("kfd: the wake-up event could not be destroyed");
+  event_ = nullptr;
+}
+
+Result<void> WakeHub::start() {
+  if (event_ != nullptr) return {};
+  HsaEventDescriptor descriptor{};
+  descriptor.EventType = HSA_EVENTTYPE_SIGNAL;
+  descriptor.SyncVar.SyncVarSize = sizeof(std::int64_t);
+  if (const auto status = thunk_.hsaKmtCreateEvent(&descriptor, false, false, &event_); status != HSAKMT_STATUS_SUCCESS) {
+    event_ = nullptr;
+    return std::unexpected(failure(status, "no event for the completion of packets", "kfd"));
+  }
+  return {};
+}
+
+void WakeHub::arm(abi::AmdSignal& signal) const noexcept {
+  signal.event_mailbox_ptr = event_ != nullptr ? event_->EventData.HWData2 : 0;
+  signal.event_id = event_ != nullptr ? event_->EventId : 0;
+}
+
+void WakeHub::count_and_wake() noexcept {
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
+  if (followers_.load(std::memory_order_seq_cst) != 0) (void)futex(epoch_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr);
+}
+
+void WakeHub::notify() noexcept {
+  count_and_wake();
+  if (leader_.load(std::memory_order_seq_cst)) (void)thunk_.hsaKmtSetEvent(event_);
+}
+
+void WakeHub::wait(std::uint64_t epoch, Deadline deadline) noexcept {
+  std::int64_t ns = kLookAgainNs;
+  if (!deadline.infinite) {
+    ns = std::min<std::int64_t>(ns, std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.at - Clock::now()).count());
+    if (ns <= 0) return;
+  }
+  const auto seen = static_cast<std::uint32_t>(epoch);
+  if (event_ != nullptr && !leader_.exchange(true, std::memory_order_seq_cst)) {
+    // Whole milliseconds are what the call takes.
+    if (epoch_.load(std::memory_order_seq_cst) == seen) (void)thunk_.hsaKmtWaitOnEvent(event_, 1);
+    leader_.store(false, std::memory_order_seq_cst);
+    count_and_wake();
+    return;
+  }
+  followers_.fetch_add(1, std::memory_order_seq_cst);
+  const timespec timeout{0, ns};
+  (void)futex(epoch_, FUTEX_WAIT_PRIVATE, seen, &timeout);
+  followers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+} // namespace aql::detail::kfd
