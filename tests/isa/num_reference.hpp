@@ -252,14 +252,14 @@ private:
     return f32_of(v) < 0 ? 0 : f32_of(v) > 1 ? 0x3f800000 : v;
   }
   // omod works only where result denormals are flushed and IEEE is off; zero of either sign gives +0, and so does what becomes subnormal
-  // by halving, keeping its sign.
+  // by halving.
   template <int M, std::uint64_t Top> std::uint64_t scaled(std::uint64_t v, std::uint64_t sign) const {
     const std::uint64_t e = (v & ~sign) >> M;
     if (e == Top) return v;
     if (e == 0) return 0;
     const std::uint64_t s = v & sign, m = v & ((1ull << M) - 1);
     const std::uint64_t to = in_.mod.omod == 3 ? e - 1 : e + in_.mod.omod;
-    return to == 0 ? s : to >= Top ? s | Top << M : s | to << M | m;
+    return to == 0 ? 0 : to >= Top ? s | Top << M : s | to << M | m;
   }
   void finish(std::vector<std::uint32_t>& out, Kind k) const {
     std::uint64_t v = out[0] | (out.size() > 1 ? std::uint64_t{out[1]} << 32 : 0);
@@ -269,6 +269,7 @@ private:
     if (in_.mod.omod != 0 && !keeps && !w_.mode.ieee()) {
       if (k == Kind::f16) v = scaled<10, 31>(v, 0x8000u);
       if (k == Kind::f32) v = scaled<23, 255>(v, 0x80000000u);
+      if (k == Kind::f64) v = scaled<52, 2047>(v, 1ull << 63);
       if (k == Kind::pair_f32)
         v = scaled<23, 255>(v & 0xffffffffu, 0x80000000u) | scaled<23, 255>(v >> 32, 0x80000000u) << 32;
     }

@@ -123,4 +123,23 @@ std::string ValuHarness::check(std::span<const std::uint32_t> words) {
   return {};
 }
 
+std::string ValuHarness::check_indexed(const AsmCase& c) {
+  sim::Inst inst;
+  if (!decodes(arch_, c.words, inst)) return "does not decode";
+  const std::uint32_t m0 = state_.sgpr[sim::kM0];
+  const auto moved = [&](sim::isa::Operand& o, unsigned enable) {
+    if (o.kind != sim::isa::OperandKind::vgpr || ((m0 >> enable) & 1u) == 0) return true;
+    o.index = static_cast<std::uint16_t>(o.index + (m0 & 0xffu));
+    return o.index + o.width <= state_.vgpr.size();
+  };
+  for (unsigned n = 0; n < 3; ++n) {
+    if (!moved(inst.src[n], 12 + n)) inst.src[n].index = 0; // beyond the wave's registers: v0 is read
+  }
+  RefState expected = state_;
+  if (moved(inst.dst, 15) && !run_reference(inst, expected)) return "no reference"; // beyond: nothing is written
+  load(bench_.wave);
+  if (!bench_.run(c)) return c.text + ": " + bench_.fault.reason;
+  return compare(bench_.wave, expected, std::string(sim::isa::to_string(arch_)) + " \"" + c.text + "\", M0 " + hex(m0));
+}
+
 } // namespace aql::test

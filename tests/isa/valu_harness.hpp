@@ -40,6 +40,10 @@ public:
   [[nodiscard]] std::string check(std::span<const std::uint32_t> words);
   [[nodiscard]] std::string check(std::initializer_list<std::uint32_t> words) { return check(std::span<const std::uint32_t>(words.begin(), words.size())); }
 
+  // The same in GPR-index mode (MODE.GPR_IDX_EN and M0 of the current state), through the loop alone: the reference runs the instruction
+  // with its registers moved.
+  [[nodiscard]] std::string check_indexed(const AsmCase& c);
+
 private:
   void load(sim::Wave& wave) const;
   [[nodiscard]] std::string compare(const sim::Wave& wave, const RefState& expected, const std::string& where) const;

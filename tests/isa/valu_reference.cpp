@@ -208,16 +208,19 @@ private:
     return v;
   }
 
+  // -0 and denormals become +0; half of a number below twice the smallest normal is denormal, however it would round.
   static std::uint64_t multiplied(std::uint64_t v, Elem e, unsigned omod) {
     const int by = omod == 3 ? -1 : static_cast<int>(omod);
     if (e == Elem::f32) {
-      if ((v & 0x7f800000u) == 0x7f800000u) return v;
-      const std::uint32_t r = Exact::of_f32(static_cast<std::uint32_t>(v)).scaled(by).to_f32(Rounding::nearest_even);
-      return (r & 0x7f800000u) == 0 ? 0 : r; // -0 and denormals become +0
+      const std::uint64_t field = v >> 23 & 255u;
+      if (field == 255) return v;
+      if (field == 0 || (field == 1 && by < 0)) return 0;
+      return Exact::of_f32(static_cast<std::uint32_t>(v)).scaled(by).to_f32(Rounding::nearest_even);
     }
-    if ((v & 0x7ff0000000000000u) == 0x7ff0000000000000u) return v;
-    const std::uint64_t r = Exact::of_f64(v).scaled(by).to_f64(Rounding::nearest_even);
-    return (r & 0x7ff0000000000000u) == 0 ? 0 : r;
+    const std::uint64_t field = v >> 52 & 2047u;
+    if (field == 2047) return v;
+    if (field == 0 || (field == 1 && by < 0)) return 0;
+    return Exact::of_f64(v).scaled(by).to_f64(Rounding::nearest_even);
   }
 
   std::uint64_t clamped(std::uint64_t v, Elem e) const {

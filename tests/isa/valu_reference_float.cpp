@@ -238,8 +238,10 @@ template <class F> void div_fixup(const RefIn& in, RefOut& out) {
     const bool away = F::rounding(in) == (sign ? Rounding::down : Rounding::up);
     out.d = signed_as<F>(away ? 1 : 0, sign);
   } else {
-    out.d = signed_as<F>(q.magnitude(), sign);
-    if (q.nan()) out.d |= F::kQuiet;
+    // A NaN here comes from infinity minus infinity in the refinement: overflow.
+    const Rounding r = F::rounding(in);
+    const bool infinite = r == Rounding::nearest_even || r == (sign ? Rounding::down : Rounding::up);
+    out.d = signed_as<F>(!q.nan() ? q.magnitude() : infinite ? F::kInfinity : F::kInfinity - 1, sign);
   }
 }
 

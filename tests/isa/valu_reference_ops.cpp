@@ -141,6 +141,18 @@ template <class T> T median(T a, T b, T c) {
   return v[1];
 }
 
+// The guide's table, row by row.
+constexpr const char* kScreenRows[16] = {
+  "137f5fff7fffffff", "f26efafffbffffff", "df4cff5fffdfffff", "9bf8fffafffeffff",
+  "ffff4cdf6fffefff", "fffff89bf99ffdff", "ffff7f13ff9fffbf", "ffff6ef26ff6fff7",
+  "bfffffff23bfafff", "f7fffffff19df5ff", "ffefffffef8cffaf", "fffdffff67f4fff5",
+  "9fffdfffffff8cef", "f66ffefffffff467", "ff6fff7fffffbf23", "9ff9fffbffff9df1",
+};
+u32 screen_partition(u32 v) {
+  const char digit = kScreenRows[(v >> 4) % 16][v % 16];
+  return static_cast<u32>(digit >= 'a' ? digit - 'a' + 10 : digit - '0');
+}
+
 std::map<std::string, RefOp, std::less<>> build() {
   std::map<std::string, RefOp, std::less<>> all{
     OPF(v_mov_b32, kRefRaw, out.d = in.s[0]), OPF(v_mov_b64, kRefRaw, out.d = in.s[0]),
@@ -186,6 +198,7 @@ std::map<std::string, RefOp, std::less<>> build() {
     OPF(v_bitop3_b32, kRefTable, out.d = table_lookup(in, 32)), OPF(v_bitop3_b16, kRefTable | kRefKeepHigh, out.d = table_lookup(in, 16)),
     VALUE32(v_prng_b32, (u(in, 0) << 1) ^ ((u(in, 0) >> 31) * 197u)),
 
+    VALUE32(v_screen_partition_4se_b32, screen_partition(u(in, 0))),
     VALUE32(v_alignbit_b32, (u64{u(in, 0)} << 32 | u(in, 1)) >> shift5(in, 2)),
     VALUE32(v_alignbyte_b32, (u64{u(in, 0)} << 32 | u(in, 1)) >> (8 * (u(in, 2) & 3u))),
     VALUE32(v_perm_b32, permuted(u64{u(in, 0)} << 32 | u(in, 1), u(in, 2))), VALUE32(v_lerp_u8, averaged(in)),

@@ -55,10 +55,10 @@ bool default_op_sel(const Inst& inst, const ValuOp& op) {
   return true;
 }
 
-// Nothing but VGPRs, SGPRs and constants in, a VGPR or a mask out.
+// Nothing but VGPRs, SGPRs and constants in, a VGPR or a mask out; neg and abs are the caller's to look at.
 bool is_plain(const Inst& inst, const ValuOp& op) {
   if (inst.extra != isa::Extra::none || inst.mod.clamp || (op.flags & (kKeepHigh | kHighHalf | kReadsOldDst)) != 0) return false;
-  if ((op.flags & kOwnSigns) == 0 && (inst.mod.neg != 0 || inst.mod.abs != 0 || inst.mod.omod != 0)) return false;
+  if ((op.flags & kOwnSigns) == 0 && inst.mod.omod != 0) return false;
   if ((op.flags & kOwnSelect) == 0 && !default_op_sel(inst, op)) return false;
   for (unsigned n = 0; n < op.nsrc; ++n) {
     if (inst.src[n].kind != OperandKind::vgpr && (!is_scalar(inst.src[n]) || op.src_rows[n] > 2)) return false;
@@ -98,14 +98,12 @@ bool bind_valu_tier(Inst& inst, Arch arch, unsigned tier) {
     if (is_scalar(inst.src[n])) scalars |= 1u << n;
   }
   inst.aux16 = static_cast<std::uint16_t>(registers);
-  const bool t0 = tier == 0, t1 = tier == 1;
-  if (!is_plain(inst, *op)) {
-    inst.handler = t0 ? tier0::valu_general : t1 ? tier1::valu_general : tier2::valu_general;
-  } else if (op->fused != nullptr) {
-    inst.handler = op->fused[scalars];
-  } else {
-    inst.handler = (t0 ? tier0::kValuPlain : t1 ? tier1::kValuPlain : tier2::kValuPlain)[op->nsrc];
-  }
+  inst.handler = tier == 0 ? tier0::valu_general : tier == 1 ? tier1::valu_general : tier2::valu_general;
+  if (!is_plain(inst, *op)) return true;
+  const bool signs = (op->flags & kOwnSigns) == 0 && (m.neg | m.abs) != 0;
+  const Handler fused = op->fused == nullptr ? nullptr : (*op->fused)[signs ? 8 : scalars];
+  if (fused != nullptr) inst.handler = fused;
+  else if (!signs) inst.handler = (tier == 0 ? tier0::kValuPlain : tier == 1 ? tier1::kValuPlain : tier2::kValuPlain)[op->nsrc];
   return true;
 }
 

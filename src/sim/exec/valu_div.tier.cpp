@@ -2,7 +2,8 @@
 //
 // The guide's text of these has slips that would make quotients wrong, and programs rely on the right ones. Deviations, each
 // "assumed": a denominator whose reciprocal is denormal is scaled down also where the guide says up; v_div_fmas scales by 2^64
-// (f64: 2^128) up or down, by the exponent of its third source, and rounds once.
+// (f64: 2^128) up or down, by the exponent of its third source, and rounds once; v_div_fixup takes a quotient that is NaN though
+// its operands are numbers for an overflow (the refinement computes infinity minus infinity then).
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -78,20 +79,25 @@ template <class T> AQL_INLINE T underflow(bool sign, unsigned round) { // a quot
   const bool away = sign ? round == 2 : round == 1;
   return with_sign(away ? __builtin_bit_cast(T, B{1}) : T{0}, sign);
 }
+template <class T> AQL_INLINE T overflow(bool sign, unsigned round) {
+  const bool infinite = round == 0 || round == (sign ? 2u : 1u);
+  const T largest = sizeof(T) == 4 ? static_cast<T>(0x1.fffffep127) : static_cast<T>(0x1.fffffffffffffp1023);
+  return with_sign(infinite ? static_cast<T>(__builtin_inff()) : largest, sign);
+}
 template <class T> AQL_INLINE T div_fixup(T quotient, T denominator, T numerator, unsigned round) {
   using F = Format<T>;
   const bool sign = negative(denominator) != negative(numerator);
   const T infinity = static_cast<T>(__builtin_inff());
   const bool zero_d = denominator == T{0}, zero_n = numerator == T{0};
   const bool inf_d = magnitude(denominator) == infinity, inf_n = magnitude(numerator) == infinity;
-  T r = with_sign(quotient, sign);
+  T r = quotient == quotient ? with_sign(quotient, sign) : overflow<T>(sign, round);
   if (exponent_of(numerator) - exponent_of(denominator) < F::kUnderflow) r = underflow<T>(sign, round);
   if (inf_d || zero_n) r = with_sign(T{0}, sign);
   if (zero_d || inf_n) r = with_sign(infinity, sign);
   if ((zero_d && zero_n) || (inf_d && inf_n)) r = default_nan<T>();
   if (denominator != denominator) r = quiet(denominator);
   if (numerator != numerator) r = quiet(numerator);
-  return r == r ? r : quiet(r);
+  return r;
 }
 struct v_div_fixup_f32 { static f32 apply(f32 a, f32 b, f32 c, const Ctx& x) { return div_fixup(a, b, c, x.mode.round32()); } };
 struct v_div_fixup_f64 { static f64 apply(f64 a, f64 b, f64 c, const Ctx& x) { return div_fixup(a, b, c, x.mode.round16_64()); } };

@@ -13,6 +13,7 @@ namespace aql::sim::AQL_TIER_NS {
 #include "sim/exec/valu_lane.hpp"
 #include "sim/exec/valu_fast.hpp"
 #include "sim/exec/valu_minmax.hpp"
+#include "sim/exec/valu_whole.hpp"
 
 namespace {
 
@@ -26,19 +27,22 @@ struct v_fmamk_f32 : FirstNan { static f32 apply(f32 a, f32 k, f32 b) { return _
 struct v_mad_f32 : FirstNan { static f32 apply(f32 a, f32 b, f32 c) { return a * b + c; } };
 // Zero times anything is zero.
 struct v_mul_legacy_f32 : FirstNan { static f32 apply(f32 a, f32 b) { return a == 0.0f || b == 0.0f ? 0.0f : a * b; } };
-struct v_mad_legacy_f32 : FirstNan {
-  static f32 apply(f32 a, f32 b, f32 c) { return (a == 0.0f || b == 0.0f ? 0.0f : a * b) + c; }
+struct v_mad_legacy_f32 {
+  static f32 apply(f32 a, f32 b, f32 c) {
+    const f32 product = a == 0.0f || b == 0.0f ? 0.0f : ordered_nan(a * b, a, b);
+    return ordered_nan(product + c, product, c);
+  }
 };
 
 // --- to integers
-struct v_trunc_f32 : FirstNan { static f32 apply(f32 a) { return __builtin_truncf(a); } };
-struct v_ceil_f32 : FirstNan { static f32 apply(f32 a) { return __builtin_ceilf(a); } };
-struct v_floor_f32 : FirstNan { static f32 apply(f32 a) { return __builtin_floorf(a); } };
-struct v_rndne_f32 : FirstNan { static f32 apply(f32 a) { return __builtin_roundevenf(a); } };
+struct v_trunc_f32 : FirstNan { static f32 apply(f32 a) { return whole_trunc(a); } };
+struct v_ceil_f32 : FirstNan { static f32 apply(f32 a) { return whole_ceil(a); } };
+struct v_floor_f32 : FirstNan { static f32 apply(f32 a) { return whole_floor(a); } };
+struct v_rndne_f32 : FirstNan { static f32 apply(f32 a) { return whole_even(a); } };
 // Never 1: a tiny negative number gives the largest value below 1.
 struct v_fract_f32 : FirstNan {
   static f32 apply(f32 a) {
-    const f32 f = a - __builtin_floorf(a);
+    const f32 f = a - whole_floor(a);
     return f >= 1.0f ? 0x1.fffffep-1f : f;
   }
 };
@@ -71,14 +75,14 @@ struct v_cubema_f32 {
 };
 
 constexpr ValuOp kOps[] = {
-  AQL_VALU_HOT(v_add_f32), AQL_VALU_HOT(v_sub_f32), AQL_VALU_HOT(v_subrev_f32), AQL_VALU_HOT(v_mul_f32),
+  AQL_VALU_HOT(v_add_f32), AQL_VALU_HOT(v_sub_f32), AQL_VALU(v_subrev_f32), AQL_VALU_HOT(v_mul_f32),
   AQL_VALU_HOT(v_fma_f32), AQL_VALU_HOT_AS(v_fmac_f32, v_fma_f32, kReadsDst),
   AQL_VALU_AS(v_fmamk_f32, v_fmamk_f32, 0), AQL_VALU_AS(v_fmaak_f32, v_fma_f32, 0),
   AQL_VALU_AS(v_mad_f32, v_mad_f32, kFlushAlways), AQL_VALU_AS(v_mac_f32, v_mad_f32, kFlushAlways | kReadsDst),
   AQL_VALU_AS(v_madmk_f32, v_mad_f32, kFlushAlways), AQL_VALU_AS(v_madak_f32, v_mad_f32, kFlushAlways),
   AQL_VALU(v_mul_legacy_f32), AQL_VALU_FLAGS(v_mad_legacy_f32, kFlushAlways),
   AQL_VALU_PK32(v_pk_fma_f32, v_fma_f32), AQL_VALU_PK32(v_pk_mul_f32, v_mul_f32), AQL_VALU_PK32(v_pk_add_f32, v_add_f32),
-  AQL_VALU_HOT(v_min_f32), AQL_VALU_HOT(v_max_f32), AQL_VALU(v_min3_f32), AQL_VALU(v_max3_f32), AQL_VALU(v_med3_f32),
+  AQL_VALU(v_min_f32), AQL_VALU(v_max_f32), AQL_VALU(v_min3_f32), AQL_VALU(v_max3_f32), AQL_VALU(v_med3_f32),
   AQL_VALU(v_minimum3_f32), AQL_VALU(v_maximum3_f32),
   AQL_VALU(v_trunc_f32), AQL_VALU(v_ceil_f32), AQL_VALU(v_floor_f32), AQL_VALU(v_rndne_f32), AQL_VALU(v_fract_f32),
   AQL_VALU(v_cubeid_f32), AQL_VALU(v_cubesc_f32), AQL_VALU(v_cubetc_f32), AQL_VALU(v_cubema_f32),

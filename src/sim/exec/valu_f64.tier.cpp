@@ -13,19 +13,20 @@ namespace aql::sim::AQL_TIER_NS {
 #include "sim/exec/valu_lane.hpp"
 #include "sim/exec/valu_fast.hpp"
 #include "sim/exec/valu_minmax.hpp"
+#include "sim/exec/valu_whole.hpp"
 
 namespace {
 
 struct v_add_f64 : FirstNan { static f64 apply(f64 a, f64 b) { return a + b; } };
 struct v_mul_f64 : FirstNan { static f64 apply(f64 a, f64 b) { return a * b; } };
 struct v_fma_f64 : FirstNan { static f64 apply(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); } };
-struct v_trunc_f64 : FirstNan { static f64 apply(f64 a) { return __builtin_trunc(a); } };
-struct v_ceil_f64 : FirstNan { static f64 apply(f64 a) { return __builtin_ceil(a); } };
-struct v_floor_f64 : FirstNan { static f64 apply(f64 a) { return __builtin_floor(a); } };
-struct v_rndne_f64 : FirstNan { static f64 apply(f64 a) { return __builtin_roundeven(a); } };
+struct v_trunc_f64 : FirstNan { static f64 apply(f64 a) { return whole_trunc(a); } };
+struct v_ceil_f64 : FirstNan { static f64 apply(f64 a) { return whole_ceil(a); } };
+struct v_floor_f64 : FirstNan { static f64 apply(f64 a) { return whole_floor(a); } };
+struct v_rndne_f64 : FirstNan { static f64 apply(f64 a) { return whole_even(a); } };
 struct v_fract_f64 : FirstNan {
   static f64 apply(f64 a) {
-    const f64 f = a - __builtin_floor(a);
+    const f64 f = a - whole_floor(a);
     return f >= 1.0 ? 0x1.fffffffffffffp-1 : f;
   }
 };

@@ -50,15 +50,6 @@ u32* result_row(Wave& w, const Operand& o, unsigned rows) {
   return o.index + rows <= w.vgpr_count ? w.v(o.index).lane : nullptr;
 }
 
-void broadcast(u32* p, u64 v, unsigned rows) {
-  const u32 lo = static_cast<u32>(v), hi = static_cast<u32>(v >> 32);
-  AQL_LANES p[i] = lo;
-  if (rows == 2) {
-    u32* const q = p + kLanes;
-    AQL_LANES q[i] = hi;
-  }
-}
-
 void copy_rows(u32* to, const u32* from, unsigned rows) {
   for (unsigned r = 0; r < rows; ++r) {
     u32* const t = to + r * kLanes;
@@ -154,13 +145,18 @@ const u32* source_rows(Wave& w, const Inst& in, const ValuOp& op, const isa::Mod
   const Ty ty = op.src[n];
   const unsigned rows = op.src_rows[n];
   const u32* p = own.row;
+  if (rows > 4 && o.kind != OperandKind::vgpr) return kZeroRows; // no encoding of the assembler's
   const bool tied = (op.flags & kReadsDst) != 0 && n + 1u == op.nsrc;
   switch (o.kind) {
   case OperandKind::vgpr:
   case OperandKind::agpr: p = vector_row(w, o, rows); break;
   case OperandKind::special: broadcast(own.row, read_special(w, o.index), rows); break;
   case OperandKind::none: broadcast(own.row, 0, rows); break;
-  default: broadcast(own.row, scalar_source(w, o, rows), rows); break;
+  default:
+    broadcast(own.row, scalar_source(w, o, rows), rows < 2 ? rows : 2);
+    // Wider than a pair: no encoding of the assembler's, but the decoder may let one through.
+    for (unsigned r = 2; r < rows; r += 1) broadcast(own.row + r * kLanes, o.kind == OperandKind::sgpr ? w.sgpr[(o.index + r) & 127u] : 0, 1);
+    break;
   }
   if (ty == Ty::words) return p; // no modifiers exist for these
   if (dpp != nullptr && n == 0) {
@@ -206,37 +202,39 @@ const u32* source_rows(Wave& w, const Inst& in, const ValuOp& op, const isa::Mod
 
 // --- result modifiers, in place
 
-// omod: *2, *4, /2 on the rounded result; only where MODE flushes result denormals and IEEE is off. -0 becomes +0.
-void output_multiply(u32* p, Ty ty, unsigned omod) {
-  if (ty == Ty::f64) {
-    const f64 k = omod == 1 ? 2.0 : omod == 2 ? 4.0 : 0.5;
-    AQL_LANES {
-      const f64 v = Lane<f64>::get(p, i) * k;
-      Lane<f64>::put(p, i, v == 0.0 ? 0.0 : v);
-    }
-    flush_denormals(p, ty);
-    return;
-  }
-  if (ty != Ty::f32 && ty != Ty::pk32) return;
-  const f32 k = omod == 1 ? 2.0f : omod == 2 ? 4.0f : 0.5f;
-  for (unsigned r = 0; r < (ty == Ty::pk32 ? 2u : 1u); ++r) {
-    u32* const q = p + r * kLanes;
-    AQL_LANES {
-      const f32 v = as_f32(q[i]) * k;
-      q[i] = as_u32(v == 0.0f ? 0.0f : v);
-    }
-  }
-  flush_denormals(p, ty);
+// omod: *2, *4, /2 on the rounded result, by its exponent; only where MODE flushes result denormals and IEEE is off. Zeros and what
+// would be denormal become +0, infinities and NaNs stay as they are.
+// Assumed: the sign of a result that becomes denormal only here, and that overflow gives infinity in every rounding mode.
+template <unsigned Mantissa, u32 Top> AQL_INLINE u32 exponent_moved(u32 v, u32 sign_bit, u32 to) { // of the (high) dword
+  const u32 exponent = (v >> Mantissa) & Top, e = exponent + to;
+  const u32 moved = e >= Top ? (v & sign_bit) | Top << Mantissa : (v & ~(Top << Mantissa)) | e << Mantissa; // overflow: infinity
+  return exponent == Top ? v : exponent == 0 || e == 0 ? 0 : moved;
 }
-
-// omod of an f16 result, by exponent: exact but for overflow and underflow.
-u32 half_times(u32 h, unsigned omod) {
-  const u32 sign = h & 0x8000u, exponent = (h >> 10) & 31u;
-  if (exponent == 31) return h & 0xffffu;
-  if (exponent == 0) return 0; // zeros and (flushed) denormals
-  const u32 e = omod == 1 ? exponent + 1 : omod == 2 ? exponent + 2 : exponent - 1;
-  if (e == 0) return sign;
-  return sign | (e >= 31 ? 0x7c00u : e << 10 | (h & 0x3ffu));
+void output_multiply(u32* p, Ty ty, unsigned omod) {
+  const u32 to = omod == 3 ? ~0u : omod;
+  switch (ty) {
+  case Ty::f16:
+    AQL_LANES p[i] = exponent_moved<10, 31>(p[i] & 0xffffu, 0x8000u, to);
+    break;
+  case Ty::pk32:
+  case Ty::f32:
+    for (unsigned r = 0; r < (ty == Ty::pk32 ? 2u : 1u); ++r) {
+      u32* const q = p + r * kLanes;
+      AQL_LANES q[i] = exponent_moved<23, 255>(q[i], 0x80000000u, to);
+    }
+    break;
+  case Ty::f64: {
+    u32* const hi = p + kLanes;
+    AQL_LANES {
+      const u32 old = hi[i], now = exponent_moved<20, 2047>(old, 0x80000000u, to);
+      const bool number = (old & 0x7ff00000u) != 0x7ff00000u, leaves = (now & 0x7ff00000u) == 0x7ff00000u || (now & 0x7ff00000u) == 0;
+      p[i] = number && leaves ? 0 : p[i];
+      hi[i] = now;
+    }
+    break;
+  }
+  default: break;
+  }
 }
 
 // Clamp to [0, 1]; a NaN becomes 0 under DX10_CLAMP.
@@ -284,12 +282,7 @@ void finish_float(const Wave& w, const isa::Modifiers& m, const ValuOp& op, u32*
   const bool keep = keeps_denormals(w.mode, op.dst, 2);
   if ((op.flags & kFlushAlways) != 0 || (!keep && (op.flags & kKeepResultDenorm) == 0)) flush_denormals(p, op.dst);
   if (m.omod != 0 && !keep && !w.mode.ieee() && (op.flags & kNoOmod) == 0) {
-    if (op.dst == Ty::f16) {
-      const unsigned omod = m.omod;
-      AQL_LANES p[i] = half_times(p[i], omod);
-    } else {
-      output_multiply(p, op.dst, m.omod);
-    }
+    output_multiply(p, op.dst, m.omod);
   }
   if (m.clamp) clamp_float(p, op.dst, w.mode.dx10_clamp());
 }
@@ -323,6 +316,7 @@ void place_half(u32* p, const u32* old, bool high, bool keep) {
 constexpr unsigned kCsrRound[4] = {0, 2u << 13, 1u << 13, 3u << 13}; // MODE 0 nearest, 1 up, 2 down, 3 zero -> MXCSR RC
 
 unsigned round_field(const Wave& w, const ValuOp& op) {
+  if ((op.flags & kRoundNearest) != 0) return 0;
   const Ty by = (op.flags & kRoundBySource) != 0 ? op.src[0] : op.dst;
   if (by == Ty::f32 || by == Ty::pk32) return w.mode.round32();
   if (by == Ty::f64 || by == Ty::f16 || by == Ty::pkf16) return w.mode.round16_64();
@@ -357,6 +351,7 @@ Next valu_general(Wave& w, const Inst& in) {
   LaneIo io;
   io.dst = out;
   io.mode = w.mode;
+  if ((op.flags & kRoundNearest) != 0) io.mode.bits &= ~0xfu;
   io.imm = in.imm;
   io.op_sel = in.mod.op_sel;
   for (unsigned n = 0; n < op.nsrc; ++n) io.src[n] = source_rows(w, in, op, m, n, own[n], dpp);

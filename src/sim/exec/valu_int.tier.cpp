@@ -339,8 +339,8 @@ struct v_mqsad_u32_u8 {
 // Signed words to bytes with unsigned saturation.
 AQL_INLINE u32 sat_u8(i32 v) { return static_cast<u32>(v < 0 ? 0 : v > 255 ? 255 : v); }
 struct v_sat_pk_u8_i16 {
-  static u32 apply(u32 a) {
-    return sat_u8(static_cast<i16>(a & 0xffffu)) | sat_u8(static_cast<i32>(a) >> 16) << 8;
+  static u16 apply(u32 a) {
+    return static_cast<u16>(sat_u8(static_cast<i16>(a & 0xffffu)) | sat_u8(static_cast<i32>(a) >> 16) << 8);
   }
 };
 // gfx950: shift, saturate, pack into 16 bits.
@@ -361,6 +361,17 @@ struct v_mbcnt_hi_u32_b32 {
 };
 // gfx950: one step of a linear feedback shift register.
 struct v_prng_b32 { static u32 apply(u32 v) { return (v << 1) ^ (v >> 31 != 0 ? 197u : 0u); } };
+
+// A table for splitting a screen among four shader engines, by the low byte: digit n of word k is entry 16 k + n.
+constexpr u64 kScreenPartition[16] = {
+  0xfffffff7fff5f731ull, 0xffffffbfffafe62full, 0xfffffdfff5ffc4fdull, 0xffffefffafff8fb9ull,
+  0xfffefff6fdc4ffffull, 0xffdff99fb98fffffull, 0xfbfff9ff31f7ffffull, 0x7fff6ff62fe6ffffull,
+  0xfffafb32fffffffbull, 0xff5fd91fffffff7full, 0xfaffc8fefffffeffull, 0x5fff4f76ffffdfffull,
+  0xfec8fffffffdfff9ull, 0x764fffffffeff66full, 0x32fbfffff7fff6ffull, 0x1fd9ffffbfff9ff9ull,
+};
+struct v_screen_partition_4se_b32 {
+  static u32 apply(u32 v) { return static_cast<u32>(kScreenPartition[(v >> 4) & 15u] >> ((v & 15u) * 4u)) & 15u; }
+};
 
 constexpr ValuOp kOps[] = {
   AQL_VALU_HOT_AS(v_mov_b32, v_mov_b32, kRawFloat), AQL_VALU_HOT(v_and_b32), AQL_VALU_HOT(v_or_b32), AQL_VALU_HOT(v_xor_b32),
@@ -383,7 +394,7 @@ constexpr ValuOp kOps[] = {
   AQL_VALU(v_sad_u8), AQL_VALU(v_sad_hi_u8), AQL_VALU(v_sad_u16), AQL_VALU(v_sad_u32), AQL_VALU(v_msad_u8),
   AQL_VALU(v_qsad_pk_u16_u8), AQL_VALU(v_mqsad_pk_u16_u8), AQL_VALU(v_mqsad_u32_u8), AQL_VALU(v_sat_pk_u8_i16),
   AQL_VALU_FLAGS(v_ashr_pk_u8_i32, kKeepHigh), AQL_VALU_FLAGS(v_ashr_pk_i8_i32, kKeepHigh), AQL_VALU_FLAGS(v_bitop3_b16, kKeepHigh | kOwnSigns),
-  AQL_VALU(v_mbcnt_lo_u32_b32), AQL_VALU(v_mbcnt_hi_u32_b32), AQL_VALU(v_prng_b32),
+  AQL_VALU(v_mbcnt_lo_u32_b32), AQL_VALU(v_mbcnt_hi_u32_b32), AQL_VALU(v_screen_partition_4se_b32), AQL_VALU(v_prng_b32),
 };
 
 } // namespace

@@ -209,11 +209,14 @@ template <class T> AQL_INLINE T from_scalar(u64 v) {
   else return __builtin_bit_cast(T, static_cast<u16>(v));
 }
 
-// The sources of one instruction: a row pointer, or a scalar that is the same in all lanes (bit in the template's S).
+// The sources of one instruction: a row pointer, or a scalar that is the same in all lanes (bit in the template's S). With
+// kSignMasks the rows are f32 whose bits become (v & keep) ^ flip: abs and neg.
 struct Sources {
   const u32* row[3];
   u64 scalar[3];
+  u32 keep[3], flip[3];
 };
+inline constexpr unsigned kSignMasks = 8;
 
 // The I-th parameter's value in lane i. Sources come first in every signature, so parameter I is source I.
 template <unsigned S, class A, unsigned I>
@@ -230,6 +233,10 @@ AQL_INLINE A argument(const LaneIo& io, const Sources& src, const u32* bit, unsi
   } else if constexpr ((S >> I & 1u) != 0) {
     (void)io; (void)bit; (void)i;
     return from_scalar<A>(src.scalar[I]);
+  } else if constexpr ((S & kSignMasks) != 0) {
+    static_assert(__is_same(A, f32));
+    (void)io; (void)bit;
+    return as_f32((src.row[I][i] & src.keep[I]) ^ src.flip[I]);
   } else {
     (void)io; (void)bit;
     return Lane<A>::get(src.row[I], i);
@@ -255,10 +262,23 @@ template <class T, class... A> AQL_INLINE T ordered_nan(T r, A... a) {
   return out;
 }
 
+// All lanes of results to dst, or those of `exec` only.
+template <class V> AQL_INLINE void store_lanes(u32* dst, const V* r, u64 exec) {
+  if (exec == ~u64{0}) [[likely]] {
+    AQL_LANES Lane<V>::put(dst, i, r[i]);
+  } else {
+    alignas(64) u32 out[Lane<V>::rows * kLanes];
+    AQL_LANES Lane<V>::put(out, i, r[i]);
+    for (unsigned row = 0; row < Lane<V>::rows; ++row) blend_row(dst + row * kLanes, out + row * kLanes, exec);
+  }
+}
+
+// FirstNan operations write only the lanes of `exec`, others all.
 template <class Op, auto F, unsigned S, class R, class... A, unsigned... I>
-AQL_INLINE void run_lanes(LaneIo& io, const Sources& src, std::integer_sequence<unsigned, I...>) {
+AQL_INLINE void run_lanes(LaneIo& io, const Sources& src, u64 exec, std::integer_sequence<unsigned, I...>) {
   using Res = Result<R>;
   using V = typename Res::Value;
+  (void)exec;
   u32* const dst = io.dst;
   [[maybe_unused]] alignas(64) u32 bit[kLanes];
   if constexpr (Signature<R (*)(A...)>::bit_in) expand_mask(bit, io.mask);
@@ -280,24 +300,24 @@ AQL_INLINE void run_lanes(LaneIo& io, const Sources& src, std::integer_sequence<
     if (any_nan(r)) [[unlikely]] {
       for (unsigned i = 0; i < kLanes; ++i) r[i] = ordered_nan<V>(r[i], argument<S, A, I>(io, src, bit, i)...);
     }
-    AQL_LANES Lane<V>::put(dst, i, r[i]);
+    store_lanes(dst, r, exec);
   } else {
     AQL_LANES Lane<V>::put(dst, i, F(argument<S, A, I>(io, src, bit, i)...));
   }
 }
 
 template <class Op, auto F, unsigned S, class R, class... A>
-AQL_INLINE void run_signature(LaneIo& io, const Sources& src, R (*)(A...)) {
-  run_lanes<Op, F, S, R, A...>(io, src, std::make_integer_sequence<unsigned, sizeof...(A)>{});
+AQL_INLINE void run_signature(LaneIo& io, const Sources& src, R (*)(A...), u64 exec = ~u64{0}) {
+  run_lanes<Op, F, S, R, A...>(io, src, exec, std::make_integer_sequence<unsigned, sizeof...(A)>{});
 }
 
 // The 64-lane functions that the tables point to.
 template <class Op> static void lanes(LaneIo& io) {
-  const Sources src{{io.src[0], io.src[1], io.src[2]}, {}};
+  const Sources src{{io.src[0], io.src[1], io.src[2]}, {}, {}, {}};
   run_signature<Op, &Op::apply, 0>(io, src, &Op::apply);
 }
 template <class Op> static void lanes_clamped(LaneIo& io) {
-  const Sources src{{io.src[0], io.src[1], io.src[2]}, {}};
+  const Sources src{{io.src[0], io.src[1], io.src[2]}, {}, {}, {}};
   run_signature<Op, &Op::clamped, 0>(io, src, &Op::clamped);
 }
 
@@ -325,7 +345,7 @@ AQL_INLINE void run_packed(LaneIo& io, const Sources& src, R (*)(A...), std::int
   }
 }
 template <auto F, class R, class... A> AQL_INLINE void packed_signature(LaneIo& io, R (*f)(A...)) {
-  const Sources src{{io.src[0], io.src[1], io.src[2]}, {}};
+  const Sources src{{io.src[0], io.src[1], io.src[2]}, {}, {}, {}};
   run_packed<F>(io, src, f, std::make_integer_sequence<unsigned, sizeof...(A)>{});
 }
 template <class Op> static void lanes_pk16(LaneIo& io) { packed_signature<&Op::apply>(io, &Op::apply); }
@@ -336,7 +356,7 @@ template <class Op> static void lanes_pk32(LaneIo& io) {
   u32* const dst = io.dst;
   for (unsigned h = 0; h < 2; ++h) {
     const unsigned at = h * kLanes;
-    const Sources src{{io.src[0] + at, io.src[1] != nullptr ? io.src[1] + at : nullptr, io.src[2] != nullptr ? io.src[2] + at : nullptr}, {}};
+    const Sources src{{io.src[0] + at, io.src[1] != nullptr ? io.src[1] + at : nullptr, io.src[2] != nullptr ? io.src[2] + at : nullptr}, {}, {}, {}};
     io.dst = dst + at;
     run_signature<Op, &Op::apply, 0>(io, src, &Op::apply);
   }

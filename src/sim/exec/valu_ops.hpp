@@ -25,6 +25,7 @@
 //
 // Thread safety: tables are constant; everything else is on the caller's stack.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -81,13 +82,17 @@ enum ValuFlags : std::uint32_t {
   kOwnSigns = 1u << 13,    // the neg, abs and omod fields mean something else; bind_valu packs them into imm
   kOwnSelect = 1u << 14,   // so do op_sel and op_sel_hi; implies kOwnSigns
   kHighHalf = 1u << 15,    // the 16-bit result goes to the high half (mixhi)
+  kRoundNearest = 1u << 16,// MODE's rounding does not matter (transcendentals)
 };
+
+// By the set of scalar sources (bits 0-2); the last for neg and abs on f32 sources. Null where there is none.
+using FusedHandlers = std::array<Handler, 9>;
 
 struct ValuOp {
   isa::Op op{};
   LaneKernel kernel = nullptr;
   LaneKernel clamped = nullptr;       // integer result with clamp set; null: clamp is float clamp, or ignored for integers
-  const Handler* fused = nullptr;     // eight handlers, by the set of scalar sources; null: generic handlers
+  const FusedHandlers* fused = nullptr; // null: generic handlers
   Ty dst = Ty::none;
   Ty src[3] = {Ty::none, Ty::none, Ty::none};
   std::uint8_t dst_rows = 0;          // registers

@@ -31,9 +31,11 @@ AQL_INLINE f64 inverse_of(u32 operand) {
   const u32 field = field_of(operand);
   return as_f64(field == 255u ? 0x7ff8000000000000u : u64{1023u + 127u - field} << 52);
 }
-// The product keeps the sign of v, NaN or not.
+// The product keeps the sign of v; a NaN of either becomes the plain quiet one.
 AQL_INLINE f64 scaled(f64 v, f64 scale) {
-  return as_f64((as_u64(v * scale) & 0x7fffffffffffffffu) | (as_u64(v) & 0x8000000000000000u));
+  const f64 r = v * scale;
+  const u64 magnitude = r != r ? 0x7ff8000000000000u : as_u64(r) & 0x7fffffffffffffffu;
+  return as_f64(magnitude | (as_u64(v) & 0x8000000000000000u));
 }
 
 // --- wide elements: how they are read from dwords, and written

@@ -3,7 +3,8 @@
 // with plain additions and multiplications, so that every tier gives the same bits, and rounded once: f32 and f16 results are
 // within 0.51 ulp of the function, sine and cosine within 2^-25 absolute; f64 results within 1 ulp.
 //
-// f32 rcp, rsq, sqrt, exp and log flush subnormal sources and results whatever MODE says; sine, f16 and f64 follow MODE.
+// f32 rcp, rsq, sqrt, exp and log flush subnormal sources and results whatever MODE says; sine, f16 and f64 follow MODE. None depends on
+// MODE's rounding: LLVM does not list them among the instructions for which it sets that field (FPDPRounding in its tables).
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -159,7 +160,7 @@ struct v_rsq_f64 {
   }
 };
 
-constexpr u32 kOwnDenorm = kKeepSourceDenorm | kKeepResultDenorm;
+constexpr u32 kOwnDenorm = kKeepSourceDenorm | kKeepResultDenorm | kRoundNearest;
 consteval ValuOp on(u8 archs, ValuOp op) {
   op.archs = archs;
   return op;
@@ -170,12 +171,12 @@ constexpr ValuOp kOps[] = {
   AQL_VALU_FLAGS(v_rcp_f32, kOwnDenorm), AQL_VALU_AS(v_rcp_iflag_f32, v_rcp_f32, kOwnDenorm), AQL_VALU_FLAGS(v_rsq_f32, kOwnDenorm),
   AQL_VALU_FLAGS(v_sqrt_f32, kOwnDenorm), AQL_VALU_FLAGS(v_exp_f32, kOwnDenorm), AQL_VALU_AS(v_exp_legacy_f32, v_exp_f32, kOwnDenorm),
   AQL_VALU_FLAGS(v_log_f32, kOwnDenorm), AQL_VALU_AS(v_log_legacy_f32, v_log_f32, kOwnDenorm),
-  on(k90a, AQL_VALU_AS(v_sin_f32, SinNear, 0)), on(k90a, AQL_VALU_AS(v_cos_f32, CosNear, 0)),
-  on(k94x, AQL_VALU(v_sin_f32)), on(k94x, AQL_VALU(v_cos_f32)),
-  AQL_VALU_HALF(v_rcp_f16, RcpHalf, 0), AQL_VALU_HALF(v_rsq_f16, RsqHalf, 0), AQL_VALU_HALF(v_sqrt_f16, SqrtHalf, 0),
-  AQL_VALU_HALF(v_exp_f16, ExpHalf, 0), AQL_VALU_HALF(v_log_f16, LogHalf, 0), AQL_VALU_HALF(v_sin_f16, SinHalf, 0),
-  AQL_VALU_HALF(v_cos_f16, CosHalf, 0),
-  AQL_VALU(v_rcp_f64), AQL_VALU(v_rsq_f64), AQL_VALU(v_sqrt_f64),
+  on(k90a, AQL_VALU_AS(v_sin_f32, SinNear, kRoundNearest)), on(k90a, AQL_VALU_AS(v_cos_f32, CosNear, kRoundNearest)),
+  on(k94x, AQL_VALU_FLAGS(v_sin_f32, kRoundNearest)), on(k94x, AQL_VALU_FLAGS(v_cos_f32, kRoundNearest)),
+  AQL_VALU_HALF(v_rcp_f16, RcpHalf, kRoundNearest), AQL_VALU_HALF(v_rsq_f16, RsqHalf, kRoundNearest), AQL_VALU_HALF(v_sqrt_f16, SqrtHalf, kRoundNearest),
+  AQL_VALU_HALF(v_exp_f16, ExpHalf, kRoundNearest), AQL_VALU_HALF(v_log_f16, LogHalf, kRoundNearest), AQL_VALU_HALF(v_sin_f16, SinHalf, kRoundNearest),
+  AQL_VALU_HALF(v_cos_f16, CosHalf, kRoundNearest),
+  AQL_VALU_FLAGS(v_rcp_f64, kRoundNearest), AQL_VALU_FLAGS(v_rsq_f64, kRoundNearest), AQL_VALU_FLAGS(v_sqrt_f64, kRoundNearest),
 };
 
 } // namespace
