@@ -269,6 +269,7 @@ TEST_CASE("control: with VSKIP vector instructions are passed over and scalar on
     CHECK(b.s(4) == 3);
     CHECK(b.s(5) == 4);
     CHECK((b.wave.mode.bits >> 28 & 1) == 0);
+    b.agreed();
   }
 }
 
@@ -283,17 +284,31 @@ const AsmCases kForks = {
      "s_mov_b64 s[22:23], exec\n"
      "s_cbranch_join s6",
      {0xb8861741, 0xb8040003, 0xbe94017e, 0xbe802e06, 0xbf820002, 0xbe96017e, 0xbe802e06}},
+    {"s_getreg_b32 s6, hwreg(HW_REG_MODE, 29, 3)\n"
+     "s_cbranch_g_fork s[4:5], s[8:9]\n" // to the address in s[8:9]
+     "s_mov_b64 s[20:21], exec\n"
+     "s_cbranch_join s6\n"
+     "s_branch 2\n"
+     "s_mov_b64 s[22:23], exec\n"
+     "s_cbranch_join s6",
+     {0xb8861741, 0x94800804, 0xbe94017e, 0xbe802e06, 0xbf820002, 0xbe96017e, 0xbe802e06}},
 };
 } // namespace
 
 TEST_CASE("control: fork runs both halves of exec and join brings them together", "[isa]") {
   for (const std::uint64_t mask : {0xffull, 0xffffffffffffff00ull, 0ull, ~0ull}) {
-    IsaBench b(Arch::gfx90a);
-    b.wave.set_sgpr64(4, mask);
-    REQUIRE(b.run(kForks[0]));
-    if (mask != ~0ull) CHECK(b.wave.sgpr64(20) == ~mask);
-    if (mask != 0) CHECK(b.wave.sgpr64(22) == mask);
-    CHECK(b.wave.mode.bits >> 29 == 0);
+    for (const AsmCase& c : kForks) {
+      for (const Arch arch : kAllArchs) {
+        IsaBench b(arch);
+        b.wave.set_sgpr64(4, mask);
+        b.wave.set_sgpr64(8, b.code_address() + 20);
+        REQUIRE(b.run(c));
+        if (mask != ~0ull) CHECK(b.wave.sgpr64(20) == ~mask);
+        if (mask != 0) CHECK(b.wave.sgpr64(22) == mask);
+        CHECK(b.wave.mode.bits >> 29 == 0);
+        b.agreed();
+      }
+    }
   }
 }
 
@@ -372,6 +387,7 @@ TEST_CASE("control: s_endpgm_saved and s_setkill 1 end the wave", "[isa]") {
       REQUIRE(b.run(c));
       CHECK(b.s(4) == 0);
       CHECK(b.wave.pc == b.code_address());
+      b.agreed();
     }
   }
 }
