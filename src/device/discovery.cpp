@@ -13,6 +13,9 @@
 #if defined(AQL_HAVE_KFD)
 #include "driver/kfd/kfd_driver.hpp"
 #endif
+#if defined(AQL_HAVE_ROCR)
+#include "driver/rocr/rocr_driver.hpp"
+#endif
 #include "driver/sim/sim_driver.hpp"
 #include "sim/cp/profile.hpp"
 
@@ -39,6 +42,9 @@ struct HardwareDriver {
 // Drivers of this build, in order of preference; filled in by src/driver/rocr and src/driver/kfd when they are built.
 std::vector<HardwareDriver> hardware_drivers() {
   std::vector<HardwareDriver> drivers;
+#if defined(AQL_HAVE_ROCR)
+  drivers.push_back({"rocr", &list_rocr, &open_rocr});
+#endif
 #if defined(AQL_HAVE_KFD)
   drivers.push_back({"kfd", &list_kfd, &open_kfd});
 #endif

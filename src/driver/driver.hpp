@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,21 @@ struct Allocation {
 struct CodeSegment {
   std::size_t offset = 0, size_bytes = 0;
   bool read = true, write = false, execute = false;
+};
+
+// A code object for a driver that has its own loader: executable memory is then not to be had otherwise.
+struct CodeRequest {
+  struct Kernel {
+    std::string symbol;             // "gemm.kd"
+    std::uint64_t image_offset = 0; // of the descriptor
+  };
+  std::span<const std::byte> file;   // the ELF object
+  std::uint32_t version = 0;         // code object version
+  std::uint64_t virtual_base = 0;    // address in the file of the image's first byte
+  std::size_t image_bytes = 0;
+  std::span<const Kernel> kernels;
+  std::span<const std::string> imports; // symbols from outside, each asked of `resolve`
+  std::function<std::optional<std::uint64_t>(std::string_view)> resolve;
 };
 
 enum class QueueProducers : std::uint8_t { single, multi };
@@ -76,6 +92,10 @@ public:
   // Called after a code object was written into an executable allocation: makes it visible to instruction fetch, and sets the
   // permissions of its segments where the device has page permissions (gaps between segments become inaccessible).
   virtual Result<void> commit_code(const Allocation& allocation, std::span<const CodeSegment> segments) = 0;
+  // True: executable memory is not allocated; whole code objects are handed over instead. load_code returns where the image lies.
+  [[nodiscard]] virtual bool loads_code() const noexcept { return false; }
+  virtual Result<Allocation> load_code(const CodeRequest&) { return std::unexpected(Error{Errc::unsupported, 0, "this driver has no loader", "load_code"}); }
+  virtual Result<void> unload_code(const Allocation&) { return {}; }
   virtual void set_symbolizer(std::function<std::string(std::uint64_t pc)> symbolizer) = 0;
 
   // Signals.

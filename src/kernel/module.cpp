@@ -88,7 +88,61 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
   return bytes;
 }
 
+// Our own loader: the image is relocated here and copied into executable memory.
+Result<void> load_here(ModuleState& state, const SymbolResolver& resolve) {
+  const CodeObject& code = state.code;
+  auto image = state.device.allocate(PoolKind::executable, code.image_size(), "code object");
+  if (!image) return std::unexpected(image.error());
+  state.image = std::move(*image);
+  if (const auto host = state.image.host(); !host.empty()) {
+    if (auto done = code.load_into(host, state.image.device_address(), resolve); !done) return done;
+  } else {
+    std::vector<std::byte> staging(code.image_size());
+    if (auto done = code.load_into(staging, state.image.device_address(), resolve); !done) return done;
+    if (auto done = state.image.write(staging.data(), staging.size()); !done) return done;
+  }
+  std::vector<CodeSegment> segments;
+  for (const auto& segment : code.segments()) segments.push_back({segment.image_offset, segment.memory_size, segment.read, segment.write, segment.execute});
+  Allocation allocation;
+  allocation.device_address = state.image.device_address();
+  allocation.host = state.image.host().data();
+  allocation.size_bytes = state.image.size_bytes();
+  allocation.kind = PoolKind::executable;
+  return state.device.driver()->commit_code(allocation, segments);
+}
+
+// The driver's: it gets the file and says where the image lies.
+Result<void> load_by_driver(ModuleState& state, const SymbolResolver& resolve) {
+  const CodeObject& code = state.code;
+  std::vector<CodeRequest::Kernel> kernels;
+  for (const auto& kernel : code.kernels()) kernels.push_back({kernel.symbol, kernel.descriptor_offset});
+  CodeRequest request;
+  request.file = code.bytes();
+  request.version = code.code_object_version();
+  if (const auto segments = code.segments(); !segments.empty()) request.virtual_base = segments.front().virtual_address - segments.front().image_offset;
+  request.image_bytes = code.image_size();
+  request.kernels = kernels;
+  request.imports = code.imports();
+  request.resolve = resolve;
+  auto loaded = state.device.driver()->load_code(request);
+  if (!loaded) return std::unexpected(loaded.error());
+  state.loaded = *loaded;
+  state.device.state()->memory.add({*loaded, "code object", false});
+  return {};
+}
+
 } // namespace
+
+ModuleState::~ModuleState() {
+  if (load_address() == 0) return;
+  auto& owner = *device.state();
+  if (owner.fork.forked()) return;
+  if (names) names->remove(load_address());
+  if (image.valid()) return; // frees itself
+  if (auto known = owner.memory.remove(loaded.device_address); !known) log::error(known.error().message());
+  if (auto done = owner.driver->unload_code(loaded); !done) log::error(done.error().message());
+}
+
 } // namespace detail
 
 Kernel::Kernel() noexcept = default;
@@ -131,28 +185,9 @@ Result<Module> Module::load(const Device& device, const CodeObject& code, const 
     return std::unexpected(Error{Errc::invalid_code_object, 0, fmt::format("the image asks for {}-byte alignment; at most 4096 is supported", code.image_align()), "Module::load"});
   }
   auto state = std::make_shared<detail::ModuleState>(device, code);
-  auto image = device.allocate(PoolKind::executable, code.image_size(), "code object");
-  if (!image) return std::unexpected(image.error());
-  state->image = std::move(*image);
-
-  if (const auto host = state->image.host(); !host.empty()) {
-    if (auto done = code.load_into(host, state->image.device_address(), resolve); !done) return std::unexpected(done.error());
-  } else {
-    std::vector<std::byte> staging(code.image_size());
-    if (auto done = code.load_into(staging, state->image.device_address(), resolve); !done) return std::unexpected(done.error());
-    if (auto done = state->image.write(staging.data(), staging.size()); !done) return std::unexpected(done.error());
-  }
-  std::vector<detail::CodeSegment> segments;
-  for (const auto& segment : code.segments()) segments.push_back({segment.image_offset, segment.memory_size, segment.read, segment.write, segment.execute});
-  detail::Allocation allocation;
-  allocation.device_address = state->image.device_address();
-  allocation.host = state->image.host().data();
-  allocation.size_bytes = state->image.size_bytes();
-  allocation.kind = PoolKind::executable;
-  if (auto done = device_state.driver->commit_code(allocation, segments); !done) return std::unexpected(done.error());
-
+  if (auto placed = device_state.driver->loads_code() ? detail::load_by_driver(*state, resolve) : detail::load_here(*state, resolve); !placed) return std::unexpected(placed.error());
   state->names = detail::loaded_code(device_state);
-  state->names->add(allocation.device_address, code);
+  state->names->add(state->load_address(), code);
   return Module{std::move(state)};
 }
 
@@ -175,6 +210,6 @@ Result<Global> Module::global(std::string_view name) const {
 
 const CodeObject& Module::code_object() const noexcept { return state_->code; }
 const Device& Module::device() const noexcept { return state_->device; }
-std::uint64_t Module::load_address() const noexcept { return state_->image.device_address(); }
+std::uint64_t Module::load_address() const noexcept { return state_->load_address(); }
 
 } // namespace aql

@@ -26,15 +26,15 @@ private:
 struct ModuleState {
   Device device;
   CodeObject code;
-  Buffer image;
+  Buffer image;      // our loader placed the code here
+  Allocation loaded; // the driver's loader did
   std::shared_ptr<LoadedCode> names;
 
   ModuleState(Device d, CodeObject c) : device(std::move(d)), code(std::move(c)) {}
   ModuleState(const ModuleState&) = delete;
   ModuleState& operator=(const ModuleState&) = delete;
-  ~ModuleState() {
-    if (image.valid() && names) names->remove(image.device_address());
-  }
+  ~ModuleState();
+  [[nodiscard]] std::uint64_t load_address() const noexcept { return image.valid() ? image.device_address() : loaded.device_address; }
 };
 
 struct KernelState {
