@@ -224,9 +224,11 @@ class Program:
         for _ in range(count):
             self.statement(inner, depth, lines, indent)
 
+    def targets(self, s):
+        return [t for t in SCALARS if s.write[t] and (t not in FLOATS or self.floats)]
+
     def target(self, s):
-        kinds = [t for t in SCALARS if s.write[t] and (t not in FLOATS or self.floats)]
-        t = self.r.choice(kinds)
+        t = self.r.choice(self.targets(s))
         return t, self.r.choice(s.write[t])
 
     def statement(self, s, depth, lines, indent):
@@ -235,6 +237,8 @@ class Program:
         kind = self.pick((4, "declare"), (6, "assign"), (3 if depth else 0, "if"), (2 if depth and self.loops < 2 else 0, "for"),
                          (1 if depth and self.loops < 2 else 0, "while"), (1.5 if depth else 0, "switch"), (2, "store"), (1, "array"), (1.2, "struct"), (1, "bytes"),
                          (1.5, "vector"), (1, "mix"))
+        if kind in ("assign", "mix") and not self.targets(s):
+            kind = "declare"
         if kind == "declare":
             t, name = self.scalar(), self.id()
             put(f"{t} {name} = {self.expr(t, s, r.randint(1, 3))};")

@@ -104,9 +104,16 @@ INLINE u64 funnel(u64 a, u32 n) { return __builtin_rotateleft64(a, n); }
 INLINE u32 bits32(f32 x) { u32 b; __builtin_memcpy(&b, &x, 4); return x == x ? b : 0x7fc00000; }
 INLINE u64 bits64(f64 x) { u64 b; __builtin_memcpy(&b, &x, 8); return x == x ? b : 0x7ff8000000000000; }
 INLINE u32 bits16(f16 x) { u16 b; __builtin_memcpy(&b, &x, 2); return x == x ? b : 0x7e00; }
-INLINE f32 float_of(u32 b) { f32 x; __builtin_memcpy(&x, &b, 4); return x == x ? x : 1.5f; }
+// HIDE: clang 22 drops the sign extension when it merges a byte's extension into a float instruction (SDWA), so that
+// float_of((u32)(signed char)b) is not what C says. The empty assembly keeps the two apart.
+#ifdef __AMDGCN__
+#define HIDE(b) __asm__("" : "+v"(b))
+#else
+#define HIDE(b) (void)0
+#endif
+INLINE f32 float_of(u32 b) { HIDE(b); f32 x; __builtin_memcpy(&x, &b, 4); return x == x ? x : 1.5f; }
 INLINE f64 double_of(u64 b) { f64 x; __builtin_memcpy(&x, &b, 8); return x == x ? x : 1.5; }
-INLINE f16 half_of(u32 b) { u16 h = (u16)b; f16 x; __builtin_memcpy(&x, &h, 2); return x == x ? x : (f16)1.5f; }
+INLINE f16 half_of(u32 b) { HIDE(b); u16 h = (u16)b; f16 x; __builtin_memcpy(&x, &h, 2); return x == x ? x : (f16)1.5f; }
 INLINE i32 to_i32(f32 x) { return x > -2.0e9f && x < 2.0e9f ? (i32)x : 77; }
 INLINE u32 to_u32(f32 x) { return x > -0.9f && x < 4.0e9f ? (u32)x : 78; }
 INLINE i64 to_i64(f64 x) { return x > -9.0e18 && x < 9.0e18 ? (i64)x : 79; }
