@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);
   int status = aql::tool::kUsage;
+  aql::tool::add_bench(app, status);
   aql::tool::add_info(app, status);
   aql::tool::add_inspect(app, status);
   aql::tool::add_run(app, status);

@@ -8,6 +8,7 @@ namespace aql::tool {
 
 inline constexpr int kOk = 0, kFailed = 1, kUsage = 2, kFaulted = 3;
 
+void add_bench(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_inspect(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
