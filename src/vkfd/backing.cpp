@@ -48,8 +48,10 @@ int BackingFile::open_again(int flags) const noexcept {
   return fcntl(fd_, (flags & O_CLOEXEC) != 0 ? F_DUPFD_CLOEXEC : F_DUPFD, 0); // no /proc
 }
 
-std::byte* BackingFile::map(std::uint64_t offset, std::uint64_t size) const noexcept {
-  void* host = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, static_cast<off_t>(offset));
+std::byte* BackingFile::map(std::uint64_t offset, std::uint64_t size) const noexcept { return map_fd(fd_, offset, size); }
+
+std::byte* BackingFile::map_fd(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  void* host = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, static_cast<off_t>(offset));
   if (host == MAP_FAILED) return nullptr;
   (void)madvise(host, size, MADV_DONTFORK);
   return static_cast<std::byte*>(host);

@@ -33,6 +33,7 @@ public:
   [[nodiscard]] int open_again(int flags) const noexcept;
   // Our own view of a range; a forked child does not get it. Null and errno on failure.
   [[nodiscard]] std::byte* map(std::uint64_t offset, std::uint64_t size) const noexcept;
+  [[nodiscard]] static std::byte* map_fd(int fd, std::uint64_t offset, std::uint64_t size) noexcept;
   static void unmap(std::byte* host, std::uint64_t size) noexcept;
 
 private:

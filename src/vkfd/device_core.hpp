@@ -48,6 +48,10 @@ public:
   [[nodiscard]] virtual std::byte* translate(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) const = 0;
 
   virtual Result<std::uint64_t> register_queue(const CoreQueue& queue) = 0;
+  // Off the device with its waves where they are, and back.
+  virtual Result<void> hold_queue(std::uint64_t id) = 0;
+  virtual Result<void> resume_queue(std::uint64_t id) = 0;
+  virtual Result<void> set_cu_mask(std::uint64_t id, const std::uint64_t (&mask)[8]) = 0;
   // Returns when the device has left the ring.
   virtual Result<void> destroy_queue(std::uint64_t id) = 0;
 

@@ -1,11 +1,12 @@
 #include "vkfd/gpu_context.hpp"
 
 #include "base/log.hpp"
+#include "vkfd/export_directory.hpp"
 
 namespace aql::vkfd {
 
 GpuContext::GpuContext(const GpuIdentity& identity, BackingFile file)
-    : index(identity.node_id - 1), id(identity), memory(std::move(file)), offsets(1u << 20, 1ull << 44) {}
+    : index(identity.node_id - 1), id(identity), memory(std::move(file)), offsets(ExportDirectory::kBytes, 1ull << 44) {}
 
 DeviceCore* GpuContext::core() {
   if (DeviceCore* made = core_if_made()) return made;

@@ -16,7 +16,8 @@ int create_event(Process& process, kfd_ioctl_create_event_args& args) {
     // The program brings the page: a buffer's handle. Once.
     if (events.has_page()) return refuse(-EEXIST, "the process has an event page already");
     const auto bo = process.memory().find(args.event_page_offset);
-    if (!bo || bo->offset == 0) return refuse(-EINVAL, "no buffer of the device has the handle {:#x}", args.event_page_offset);
+    if (!bo || bo->offset == 0 || bo->imported)
+      return refuse(-EINVAL, "no buffer of the device has the handle {:#x}", args.event_page_offset);
     if (bo->size < Process::kEventPageBytes)
       return refuse(-EINVAL, "an event page of {} bytes; {} are needed", bo->size, Process::kEventPageBytes);
     // A view of our own, for good: the program may free the buffer.

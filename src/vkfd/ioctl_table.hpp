@@ -31,7 +31,8 @@ struct IoctlRow {
 // Largest argument block that is accepted.
 inline constexpr std::size_t kMaxIoctlBytes = 16384;
 
-// Handlers, by file: ioctl_device.cpp, ioctl_memory.cpp, ioctl_queue.cpp, ioctl_event.cpp.
+// Handlers, by file: ioctl_device.cpp, ioctl_memory.cpp, ioctl_svm.cpp, ioctl_share.cpp, ioctl_queue.cpp,
+// ioctl_event.cpp.
 int get_version(Process&, kfd_ioctl_get_version_args&);
 int get_clock_counters(Process&, kfd_ioctl_get_clock_counters_args&);
 int get_process_apertures(Process&, kfd_ioctl_get_process_apertures_args&);
@@ -53,6 +54,12 @@ int update_queue(Process&, kfd_ioctl_update_queue_args&);
 int set_cu_mask(Process&, kfd_ioctl_set_cu_mask_args&);
 int get_queue_wave_state(Process&, kfd_ioctl_get_queue_wave_state_args&);
 int alloc_queue_gws(Process&, kfd_ioctl_alloc_queue_gws_args&);
+int svm(Process&, void* args, std::size_t caller_size);
+int get_dmabuf_info(Process&, kfd_ioctl_get_dmabuf_info_args&);
+int import_dmabuf(Process&, kfd_ioctl_import_dmabuf_args&);
+int export_dmabuf(Process&, kfd::ExportDmabufArgs&);
+int ipc_export_handle(Process&, kfd::IpcExportHandleArgs&);
+int ipc_import_handle(Process&, kfd::IpcImportHandleArgs&);
 int create_event(Process&, kfd_ioctl_create_event_args&);
 int destroy_event(Process&, kfd_ioctl_destroy_event_args&);
 int set_event(Process&, kfd_ioctl_set_event_args&);

@@ -106,8 +106,10 @@ int Memory::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args, std::uint64_t fix
   return 0;
 }
 
-std::uint64_t Memory::adopt(Bo bo) {
+std::uint64_t Memory::adopt(Bo bo, std::uint64_t& mmap_offset) {
   const std::lock_guard lock{mutex_};
+  bo.offset = mmap_offset = next_imported_;
+  next_imported_ += bo.size;
   bo.handle = new_handle(gpus_[bo.gpu]->id.gpu_id);
   const std::uint64_t handle = bo.handle;
   bos_.emplace(handle, std::move(bo));
@@ -128,7 +130,7 @@ int Memory::free(std::uint64_t handle) {
     user_ranges_.remove(reinterpret_cast<std::uint64_t>(bo.host), reinterpret_cast<std::uint64_t>(bo.host) + bo.size);
   if (!bo.owns_view) return 0;
   BackingFile::unmap(bo.host, bo.size);
-  if (bo.imported) return 0;
+  if (bo.imported || bo.kept) return 0; // kept: other processes may go on with it
   GpuContext& gpu = *gpus_[bo.gpu];
   (void)fallocate(gpu.memory.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(bo.offset),
                   static_cast<off_t>(bo.size));
@@ -199,19 +201,18 @@ std::optional<Bo> Memory::find(std::uint64_t handle) const {
   return it->second;
 }
 
-bool Memory::holds_offsets(std::uint32_t gpu, std::uint64_t offset, std::uint64_t size) const {
+void Memory::keep_for_others(std::uint64_t handle) {
   const std::lock_guard lock{mutex_};
-  return std::any_of(bos_.begin(), bos_.end(), [&](const auto& entry) {
-    const Bo& bo = entry.second;
-    return bo.gpu == gpu && bo.offset != 0 && !bo.imported && offset >= bo.offset && offset < bo.offset + bo.size &&
-           size <= bo.offset + bo.size - offset;
-  });
+  if (const auto it = bos_.find(handle); it != bos_.end()) it->second.kept = true;
 }
 
-std::optional<Bo> Memory::at_offset(std::uint32_t gpu, std::uint64_t offset) const {
+std::optional<Memory::Target> Memory::mmap_target(std::uint32_t gpu, std::uint64_t offset, std::uint64_t size) const {
   const std::lock_guard lock{mutex_};
   for (const auto& [handle, bo] : bos_) {
-    if (bo.gpu == gpu && bo.offset == offset && offset != 0 && !bo.imported) return bo;
+    if (bo.gpu != gpu || bo.offset == 0 || offset < bo.offset || offset - bo.offset >= bo.size) continue;
+    if (size > bo.size - (offset - bo.offset)) return std::nullopt;
+    if (bo.imported) return Target{bo.imported_fd, bo.imported_offset + (offset - bo.offset)};
+    return Target{-1, offset};
   }
   return std::nullopt;
 }

@@ -26,7 +26,10 @@ struct Bo {
   std::byte* host = nullptr; // our view (own), or the program's memory
   bool owns_view = false;
   std::uint64_t mapped = 0;       // GPUs, bit by index
+  bool kept = false;              // others may have it: its pages are never used again
   std::shared_ptr<void> imported; // keeps a foreign memory file open
+  int imported_fd = -1;
+  std::uint64_t imported_offset = 0;
 };
 
 class Memory {
@@ -40,13 +43,17 @@ public:
   int free(std::uint64_t handle);
   int map(std::uint64_t handle, std::span<const std::uint32_t> gpu_ids, std::uint32_t& done);
   int unmap(std::uint64_t handle, std::span<const std::uint32_t> gpu_ids, std::uint32_t& done);
-  // Puts a buffer that was made elsewhere under a handle of this process.
-  std::uint64_t adopt(Bo bo);
+  // Puts a buffer that was made elsewhere under a handle of this process. It can be mapped at `mmap_offset` of the render node.
+  std::uint64_t adopt(Bo bo, std::uint64_t& mmap_offset);
+  void keep_for_others(std::uint64_t handle);
 
   [[nodiscard]] std::optional<Bo> find(std::uint64_t handle) const;
-  // The buffer at these offsets of a GPU's memory file.
-  [[nodiscard]] bool holds_offsets(std::uint32_t gpu, std::uint64_t offset, std::uint64_t size) const;
-  [[nodiscard]] std::optional<Bo> at_offset(std::uint32_t gpu, std::uint64_t offset) const;
+  // What a program maps that maps these offsets of a render node, if they lie in one buffer.
+  struct Target {
+    int fd = -1; // -1: the node's own memory file
+    std::uint64_t offset = 0;
+  };
+  [[nodiscard]] std::optional<Target> mmap_target(std::uint32_t gpu, std::uint64_t offset, std::uint64_t size) const;
   [[nodiscard]] std::uint64_t available(const GpuContext& gpu) const;
 
   // The program gives back or replaces host memory that GPUs may know (munmap and its like).
@@ -64,6 +71,9 @@ private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Bo> bos_;
   std::uint64_t next_ = 1;
+  // Imported buffers lie in other files; these offsets stand for them.
+  static constexpr std::uint64_t kImportedOffsets = 1ull << 45;
+  std::uint64_t next_imported_ = kImportedOffsets;
   UserRanges user_ranges_;
 };
 

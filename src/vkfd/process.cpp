@@ -76,7 +76,14 @@ Result<std::unique_ptr<Process>> Process::create(std::span<const GpuIdentity> id
       process->gpus_, [queues = process->queues_.get()](std::uint32_t gpu, std::uint64_t begin, std::uint64_t end) {
         queues->stop_overlapping(gpu, begin, end);
       });
+  process->svm_ = std::make_unique<Svm>(process->gpus_, process->memory_->user_ranges());
   return process;
+}
+
+void Process::host_range_gone(std::uint64_t begin, std::uint64_t end) {
+  if (begin >= end || !memory_->user_ranges().overlaps(begin, end)) return;
+  memory_->host_range_gone(begin, end);
+  svm_->host_range_gone(begin, end);
 }
 
 GpuContext* Process::gpu(std::uint32_t gpu_id) const {

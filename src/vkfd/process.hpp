@@ -13,6 +13,7 @@
 #include "vkfd/gpu_context.hpp"
 #include "vkfd/memory.hpp"
 #include "vkfd/queues.hpp"
+#include "vkfd/svm.hpp"
 
 namespace aql::vkfd {
 
@@ -35,6 +36,9 @@ public:
   [[nodiscard]] Memory& memory() noexcept { return *memory_; }
   [[nodiscard]] Events& events() noexcept { return events_; }
   [[nodiscard]] Queues& queues() noexcept { return *queues_; }
+  [[nodiscard]] Svm& svm() noexcept { return *svm_; }
+  // The program gives back, replaces or protects host memory. Cheap if no GPU knows it.
+  void host_range_gone(std::uint64_t begin, std::uint64_t end);
 
   // Offsets of /dev/kfd. The doorbells of a GPU: doorbell_offset().
   static constexpr std::uint64_t kEventPageOffset = 0x10000;
@@ -55,6 +59,7 @@ private:
   Events events_;
   std::unique_ptr<Queues> queues_;
   std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Svm> svm_;
 };
 
 } // namespace aql::vkfd

@@ -63,6 +63,7 @@ void Queues::stop(GpuContext& gpu, Queue& queue) {
   if (queue.core_id == 0) return;
   if (auto done = gpu.core()->destroy_queue(queue.core_id); !done) log::error(done.error().message());
   queue.core_id = 0;
+  queue.held = false;
 }
 
 std::shared_ptr<Queues::Queue> Queues::acquire(std::uint32_t id) {
@@ -180,11 +181,19 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
   const bool enable = (args.queue_percentage & 0xff) != 0 && args.ring_base_address != 0 && args.ring_size != 0;
   const bool same = queue->setup.ring_address == args.ring_base_address && queue->setup.ring_bytes == args.ring_size &&
                     queue->setup.priority == priority_of(args.queue_priority);
-  if (!enable) {
-    stop(context, *queue);
-  } else if (queue->lost) {
-    error = refuse(-EFAULT, "the memory of queue {} was unmapped", args.queue_id);
-  } else if (!same || queue->core_id == 0) {
+  DeviceCore* core = context.core();
+  const auto told = [&error](const Result<void>& done) {
+    if (!done) error = refuse(-EINVAL, "{}", done.error().detail);
+  };
+  if (queue->lost) {
+    if (enable) error = refuse(-EFAULT, "the memory of queue {} was unmapped", args.queue_id);
+  } else if (!enable) {
+    if (queue->core_id != 0 && !queue->held) told(core->hold_queue(queue->core_id));
+    queue->held = queue->core_id != 0;
+  } else if (same && queue->core_id != 0) {
+    if (queue->held) told(core->resume_queue(queue->core_id));
+    queue->held = false;
+  } else {
     stop(context, *queue);
     queue->setup.ring_address = args.ring_base_address;
     queue->setup.ring_bytes = args.ring_size;
@@ -192,8 +201,7 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
     error = start(*queue);
     // Rings that came while the queue was off the device: the engine looks at the write index when it takes a queue on.
     if (error == 0 && queue->setup.kind == QueueKind::aql) {
-      auto* write = core_write_index(*context.core(), queue->setup);
-      if (write != nullptr) {
+      if (auto* write = core_write_index(*core, queue->setup)) {
         const std::uint64_t index = std::atomic_ref{*write}.load(std::memory_order_acquire);
         if (index != 0) std::atomic_ref{*queue->setup.doorbell}.store(index - 1, std::memory_order_release);
       }
@@ -210,9 +218,9 @@ int Queues::set_cu_mask(std::uint32_t id, std::span<const std::uint32_t> mask) {
   for (std::size_t i = 0; i < mask.size() && i < 16; ++i)
     queue->setup.cu_mask[i / 2] |= static_cast<std::uint64_t>(mask[i]) << (i % 2 * 32);
   int error = 0;
-  if (queue->core_id != 0) {
-    stop(*gpus_[queue->gpu], *queue);
-    error = start(*queue);
+  if (queue->core_id != 0 && queue->setup.kind != QueueKind::sdma) { // the copy engine has no compute units
+    if (auto done = gpus_[queue->gpu]->core()->set_cu_mask(queue->core_id, queue->setup.cu_mask); !done)
+      error = refuse(-EINVAL, "{}", done.error().detail);
   }
   release(queue);
   return error;
@@ -221,7 +229,7 @@ int Queues::set_cu_mask(std::uint32_t id, std::span<const std::uint32_t> mask) {
 int Queues::wave_state(kfd_ioctl_get_queue_wave_state_args& args) {
   const auto queue = acquire(args.queue_id);
   if (!queue) return refuse(-EINVAL, "no queue has the id {}", args.queue_id);
-  const bool active = queue->core_id != 0;
+  const bool active = queue->core_id != 0 && !queue->held;
   release(queue);
   if (active) return refuse(-EINVAL, "queue {} is active; its waves are saved only while it is disabled", args.queue_id);
   args.ctl_stack_used_size = 0; // no wave is ever saved to memory

@@ -40,6 +40,7 @@ private:
     CoreQueue setup;
     std::uint64_t core_id = 0; // 0: not on the device
     std::uint64_t doorbell = 0;
+    bool held = false; // disabled, with its waves on the device
     bool lost = false; // its memory is gone
     bool busy = false; // a call is changing it
   };

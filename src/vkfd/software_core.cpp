@@ -9,6 +9,8 @@
 #include "base/env.hpp"
 #include "base/log.hpp"
 #include "sim/cp/gpu.hpp"
+#include "vkfd/trace.hpp"
+#include "vkfd/trace_packet.hpp"
 
 namespace aql::vkfd {
 namespace {
@@ -28,7 +30,9 @@ sim::GpuOptions options_from_environment() {
 
 class SoftwareCore final : public DeviceCore {
 public:
-  explicit SoftwareCore(std::unique_ptr<sim::Gpu> gpu) : gpu_(std::move(gpu)) {}
+  explicit SoftwareCore(std::unique_ptr<sim::Gpu> gpu) : gpu_(std::move(gpu)) {
+    if (tracing()) gpu_->set_packet_observer(&packet_trace_);
+  }
 
   Result<void> map(const sim::Region& region) override {
     if (auto id = gpu_->memory().map(region); !id) return std::unexpected(id.error());
@@ -50,6 +54,9 @@ public:
     }
     return std::unexpected(Error{Errc::unsupported, 0, "no such kind of queue", "register_queue"});
   }
+  Result<void> hold_queue(std::uint64_t id) override { return gpu_->hold_queue(id); }
+  Result<void> resume_queue(std::uint64_t id) override { return gpu_->resume_queue(id); }
+  Result<void> set_cu_mask(std::uint64_t id, const std::uint64_t (&mask)[8]) override { return gpu_->set_cu_mask(id, mask); }
   Result<void> destroy_queue(std::uint64_t id) override { return gpu_->destroy_queue(id); }
 
   void set_event_hook(std::function<void(std::uint32_t)> hook) override {
@@ -142,6 +149,7 @@ private:
     if (event_hook_) event_hook_(event_id);
   }
 
+  PacketTrace packet_trace_; // outlives the GPU
   std::unique_ptr<sim::Gpu> gpu_;
   std::function<void(std::uint32_t)> event_hook_; // set before the first queue
 };

@@ -46,6 +46,7 @@ struct Engine {
   std::atomic<std::uint32_t> event_counter{0};
   std::atomic<std::uint32_t> event_waiters{0};
   std::atomic<TraceSink*> trace{nullptr};
+  std::atomic<PacketObserver*> packet_observer{nullptr};
   std::atomic<FidelityCounters*> fidelity{nullptr};
 
   void set_symbolizer(std::function<std::string(std::uint64_t)> symbolizer);

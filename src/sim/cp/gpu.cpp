@@ -44,6 +44,9 @@ Result<QueueId> Gpu::create_pm4_queue(const Pm4QueueConfig& config) { return imp
 Result<QueueId> Gpu::create_sdma_queue(const SdmaQueueConfig& config) { return impl_->processor.create_sdma_queue(config); }
 Result<void> Gpu::destroy_queue(QueueId id) { return impl_->processor.destroy_queue(id); }
 Result<void> Gpu::inactivate_queue(QueueId id) { return impl_->processor.inactivate_queue(id); }
+Result<void> Gpu::hold_queue(QueueId id) { return impl_->processor.hold_queue(id, true); }
+Result<void> Gpu::resume_queue(QueueId id) { return impl_->processor.hold_queue(id, false); }
+Result<void> Gpu::set_cu_mask(QueueId id, const std::uint64_t (&mask)[8]) { return impl_->processor.set_cu_mask(id, mask); }
 Result<QueueState> Gpu::queue_state(QueueId id) const { return impl_->processor.queue_state(id); }
 
 void Gpu::notify(void* arg) noexcept { static_cast<Gpu*>(arg)->impl_->engine.processor_sleeper.wake(); }
@@ -73,6 +76,9 @@ void Gpu::set_symbolizer(std::function<std::string(std::uint64_t)> symbolizer) {
 }
 void Gpu::set_event_hook(std::function<void(std::uint32_t)> hook) { impl_->engine.set_event_hook(std::move(hook)); }
 void Gpu::set_trace(TraceSink* sink) { impl_->engine.trace.store(sink, std::memory_order_release); }
+void Gpu::set_packet_observer(PacketObserver* observer) {
+  impl_->engine.packet_observer.store(observer, std::memory_order_release);
+}
 void Gpu::set_fidelity(FidelityCounters* counters) { impl_->engine.fidelity.store(counters, std::memory_order_release); }
 std::uint64_t Gpu::timestamp() const noexcept { return impl_->engine.clock.now(); }
 

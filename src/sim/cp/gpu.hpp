@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <aql/abi/queue.hpp>
@@ -93,6 +94,15 @@ struct SdmaQueueConfig {
 
 using QueueId = std::uint64_t;
 
+// Sees every packet once, before it is executed: an AQL slot, or a PM4 or SDMA packet with its header, also of indirect buffers.
+// Called on the processor's thread; calls no member of the Gpu.
+enum class PacketEngine : std::uint8_t { aql, pm4, sdma };
+class PacketObserver {
+public:
+  virtual ~PacketObserver() = default;
+  virtual void packet(QueueId queue, PacketEngine engine, std::uint64_t index, std::span<const std::uint32_t> words) = 0;
+};
+
 class Gpu {
 public:
   static Result<std::unique_ptr<Gpu>> create(const DeviceProfile& profile, const GpuOptions& options);
@@ -111,6 +121,11 @@ public:
   // Stops a queue as if it had faulted (hsa_queue_inactivate).
   Result<void> inactivate_queue(QueueId id);
   [[nodiscard]] Result<QueueState> queue_state(QueueId id) const;
+  // Takes a queue off the device, with its waves where they are (at the latest after the slice under way), and puts it back.
+  Result<void> hold_queue(QueueId id);
+  Result<void> resume_queue(QueueId id);
+  // All zero: every compute unit. Groups that run stay where they are.
+  Result<void> set_cu_mask(QueueId id, const std::uint64_t (&mask)[8]);
 
   // The doorbell of a queue was written. Cheap; wakes the processor when it sleeps. `arg` is the Gpu.
   static void notify(void* arg) noexcept;
@@ -133,6 +148,7 @@ public:
   // amd_signal_t.event_id to raise (virtual KFD events).
   void set_event_hook(std::function<void(std::uint32_t event_id)> hook);
   void set_trace(TraceSink* sink); // null: off
+  void set_packet_observer(PacketObserver* observer); // null: off; lives as long as the Gpu
   void set_fidelity(FidelityCounters* counters);
   // Device clock, ticks of profile().timestamp_hz.
   [[nodiscard]] std::uint64_t timestamp() const noexcept;

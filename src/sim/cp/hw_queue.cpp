@@ -72,6 +72,31 @@ void HwQueue::list_cus(const std::uint64_t (&mask)[8]) {
   }
 }
 
+void HwQueue::change_cu_mask(const std::uint64_t (&mask)[8]) {
+  const std::lock_guard lock{fault_mutex_};
+  std::copy_n(mask, 8, next_cu_mask_);
+  cu_mask_changed_.store(true, std::memory_order_release);
+}
+
+void HwQueue::take_cu_mask() {
+  const std::lock_guard lock{fault_mutex_};
+  cu_mask_changed_.store(false, std::memory_order_relaxed);
+  former_cus_.push_back(std::move(cus_));
+  cus_.clear();
+  list_cus(next_cu_mask_);
+  if (drained()) former_cus_.clear();
+}
+
+void HwQueue::show_packet(std::uint32_t word0) {
+  PacketObserver* observer = engine_.packet_observer.load(std::memory_order_acquire);
+  if (observer == nullptr || shown_ == read_) return;
+  shown_ = read_;
+  std::uint32_t words[sizeof(abi::Slot) / 4];
+  std::memcpy(words, &slot(), sizeof words);
+  words[0] = word0;
+  observer->packet(id_, PacketEngine::aql, read_, words);
+}
+
 void HwQueue::note_ring(std::uint64_t value, std::uint64_t write) noexcept {
   seen_doorbell_ = value;
   rearm_ = true;
@@ -102,7 +127,8 @@ bool HwQueue::fetch(std::uint32_t& word0) {
 }
 
 HwQueue::Poll HwQueue::poll(unsigned packets) {
-  if (state() != QueueState::active || fault_pending()) return Poll::idle;
+  if (state() != QueueState::active || fault_pending() || held()) return Poll::idle;
+  if (cu_mask_changed_.load(std::memory_order_acquire)) [[unlikely]] take_cu_mask();
   if (pm4_ring_) return poll_ring();
   if (sdma_) return poll_sdma();
   Poll result = Poll::idle;
@@ -112,6 +138,7 @@ HwQueue::Poll HwQueue::poll(unsigned packets) {
     if (abi::HeaderBarrier::decode(word0) != 0 && !drained()) return result == Poll::worked ? result : Poll::waiting;
     const AddressMap::Slice slice{engine_.map};
     progressed_ = false;
+    show_packet(word0);
     if (!process(word0)) {
       if (fault_pending() || progressed_) return Poll::worked;
       return result == Poll::worked ? result : Poll::waiting;

@@ -49,6 +49,7 @@ public:
   Pm4Interpreter interpreter;
 
 private:
+  void packet(std::uint64_t address, std::span<const std::uint32_t> words) override;
   std::byte* memory(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) override;
   std::string describe(std::uint64_t address) override;
   bool idle() override;
@@ -76,16 +77,18 @@ struct Pm4Ring {
 // SDMA commands of one queue.
 class SdmaRing final : public SdmaInterpreter::Device {
 public:
-  SdmaRing(Engine& engine, const SdmaQueueConfig& config);
+  SdmaRing(Engine& engine, QueueId id, const SdmaQueueConfig& config);
   const SdmaQueueConfig config;
   SdmaInterpreter interpreter;
 
 private:
+  void packet(std::uint64_t address, std::span<const std::uint32_t> words) override;
   std::uint64_t clock() override;
   void interrupt(std::uint32_t context_id) override;
   void stored() override;
 
   Engine& engine_;
+  const QueueId id_;
 };
 
 class HwQueue {
@@ -112,6 +115,12 @@ public:
     if (sdma_) return sdma_->config.polled_doorbell;
     return pm4_ring_ ? pm4_ring_->config.polled_doorbell : config_.polled_doorbell;
   }
+
+  // Any thread. Held: no packet is started and no wave goes on.
+  void hold(bool held) noexcept { held_.store(held, std::memory_order_release); }
+  [[nodiscard]] bool held() const noexcept { return held_.load(std::memory_order_relaxed); }
+  // Any thread: taken over by the next poll.
+  void change_cu_mask(const std::uint64_t (&mask)[8]);
 
   // Any thread: the queue stops; the first error wins. `kernel_object` names the kernel in the report.
   void record_fault(QueueFault fault, std::uint64_t kernel_object = 0);
@@ -141,6 +150,8 @@ private:
   enum class Stage : std::uint8_t { fetch, condition, scratch, pm4 };
 
   void list_cus(const std::uint64_t (&mask)[8]);
+  void take_cu_mask();
+  void show_packet(std::uint32_t word0);
   [[nodiscard]] bool fetch(std::uint32_t& word0);
   void note_ring(std::uint64_t value, std::uint64_t write) noexcept;
   // true: consumed; false: waits, or the queue has become inactive.
@@ -177,6 +188,8 @@ private:
   const std::uint64_t mask_;
   const bool single_;
   std::vector<std::uint16_t> cus_; // compute units that the CU mask allows
+  std::vector<std::vector<std::uint16_t>> former_cus_; // dispatches in flight may look at them
+  std::uint64_t shown_ = ~0ull;                        // last packet that the observer has seen
   std::uint64_t read_ = 0;         // next packet
   std::uint64_t rung_ = 0;         // first packet that nobody has rung for
   std::uint64_t armed_ = 0;        // doorbell value that means "nothing new"
@@ -193,6 +206,8 @@ private:
   std::atomic<std::uint64_t> in_flight_{0};
   std::atomic<QueueState> state_{QueueState::active};
   std::atomic<bool> fault_pending_{false};
+  std::atomic<bool> held_{false}, cu_mask_changed_{false};
+  std::uint64_t next_cu_mask_[8] = {}; // with fault_mutex_
   bool stop_sent_ = false;
   std::atomic<bool> callback_running_{false};
   std::mutex fault_mutex_;

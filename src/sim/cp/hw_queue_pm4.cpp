@@ -22,6 +22,11 @@ constexpr std::uint32_t kValid = 1u << 23; // INDIRECT_BUFFER, last dword
 std::byte* Pm4Stream::memory(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) {
   return processor_.view().get(address, size, permissions);
 }
+void Pm4Stream::packet(std::uint64_t address, std::span<const std::uint32_t> words) {
+  if (PacketObserver* observer = engine_.packet_observer.load(std::memory_order_acquire)) {
+    observer->packet(queue_.id(), PacketEngine::pm4, address, words);
+  }
+}
 std::string Pm4Stream::describe(std::uint64_t address) { return engine_.map.describe(address); }
 bool Pm4Stream::idle() { return queue_.drained(); }
 void Pm4Stream::acquire() { engine_.acquire(abi::FenceScope::system); }

@@ -14,12 +14,18 @@ constexpr std::uint64_t kBytesPerTurn = 256 * 1024;
 
 } // namespace
 
-SdmaRing::SdmaRing(Engine& engine, const SdmaQueueConfig& c) : config(c), interpreter(engine.map, *this), engine_(engine) {
+SdmaRing::SdmaRing(Engine& engine, QueueId id, const SdmaQueueConfig& c)
+    : config(c), interpreter(engine.map, *this), engine_(engine), id_(id) {
   const std::uint64_t read = std::atomic_ref{*c.read_pointer}.load(std::memory_order_acquire);
   interpreter.start_ring(c.ring_address, c.ring_bytes, read);
   std::atomic_ref{*c.doorbell}.store(read, std::memory_order_release);
 }
 
+void SdmaRing::packet(std::uint64_t address, std::span<const std::uint32_t> words) {
+  if (PacketObserver* observer = engine_.packet_observer.load(std::memory_order_acquire)) {
+    observer->packet(id_, PacketEngine::sdma, address, words);
+  }
+}
 std::uint64_t SdmaRing::clock() { return engine_.clock.now(); }
 void SdmaRing::interrupt(std::uint32_t context_id) {
   if (config.on_interrupt) config.on_interrupt(context_id);
@@ -29,7 +35,7 @@ void SdmaRing::stored() { engine_.bump_event_counter(); }
 
 HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const SdmaQueueConfig& config)
     : engine_(engine), processor_(processor), id_(id), config_{.on_error = config.on_error, .agent_function = {}},
-      sdma_(std::make_unique<SdmaRing>(engine, config)), ring_(nullptr), mask_(0), single_(true) {}
+      sdma_(std::make_unique<SdmaRing>(engine, id, config)), ring_(nullptr), mask_(0), single_(true) {}
 
 HwQueue::Poll HwQueue::poll_sdma() {
   SdmaRing& ring = *sdma_;

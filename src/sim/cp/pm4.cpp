@@ -111,8 +111,8 @@ Pm4Interpreter::Status Pm4Interpreter::run(unsigned packets) {
     }
     switch (execute()) {
     case Step::next:
-    case Step::jumped: break;
-    case Step::waiting: return Status::waiting;
+    case Step::jumped: waited_ = false; break;
+    case Step::waiting: waited_ = true; return Status::waiting;
     case Step::error: return Status::error;
     }
   }
@@ -141,13 +141,15 @@ Pm4Interpreter::Step Pm4Interpreter::execute() {
   if (count < least_body(opcode))
     return fail(Errc::invalid_packet_format,
                 fmt::format("opcode {:#x} has {} dwords and needs {}", opcode, count, least_body(opcode)));
-  std::vector<std::uint32_t> body;
+  std::vector<std::uint32_t> words(1, head);
   if (opcode != nop) {
-    body.resize(count);
+    words.resize(1 + count);
     for (std::uint32_t i = 0; i < count; ++i) {
-      if (!fetch(frame, 1 + i, body[i])) return Step::error;
+      if (!fetch(frame, 1 + i, words[1 + i])) return Step::error;
     }
   }
+  if (!waited_) device_.packet(frame.address + 4 * (frame.position & frame.mask), words);
+  const std::span<const std::uint32_t> body = std::span{words}.subspan(1);
   Step step = Step::next;
   switch (opcode) {
   case nop:

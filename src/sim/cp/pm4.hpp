@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,8 @@ public:
   class Device {
   public:
     virtual ~Device() = default;
+    // A packet that is about to be executed, once: header and body.
+    virtual void packet(std::uint64_t, std::span<const std::uint32_t>) {}
     // Host bytes of [address, address + size), or null.
     virtual std::byte* memory(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) = 0;
     virtual std::string describe(std::uint64_t address) = 0;
@@ -111,6 +114,7 @@ public:
   [[nodiscard]] std::uint32_t sh(std::uint32_t reg) const noexcept { return sh_[reg - pm4::kShBase]; }
 
 private:
+  bool waited_ = false; // the present packet was seen before
   struct Frame {
     std::uint64_t address = 0;  // of dword 0
     std::uint64_t position = 0; // next dword

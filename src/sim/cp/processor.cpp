@@ -183,6 +183,26 @@ Result<void> Processor::inactivate_queue(QueueId id) {
   return {};
 }
 
+Result<void> Processor::hold_queue(QueueId id, bool held) {
+  const std::lock_guard lock{mutex_};
+  Entry* entry = find(id);
+  if (entry == nullptr)
+    return std::unexpected(Error{Errc::invalid_argument, 0, fmt::format("queue {} does not exist or was destroyed", id), "hold_queue"});
+  entry->queue->hold(held);
+  engine_.processor_sleeper.wake();
+  return {};
+}
+
+Result<void> Processor::set_cu_mask(QueueId id, const std::uint64_t (&mask)[8]) {
+  const std::lock_guard lock{mutex_};
+  Entry* entry = find(id);
+  if (entry == nullptr)
+    return std::unexpected(Error{Errc::invalid_argument, 0, fmt::format("queue {} does not exist or was destroyed", id), "set_cu_mask"});
+  entry->queue->change_cu_mask(mask);
+  engine_.processor_sleeper.wake();
+  return {};
+}
+
 Result<QueueState> Processor::queue_state(QueueId id) const {
   const std::lock_guard lock{mutex_};
   for (const auto& entry : queues_) {

@@ -43,6 +43,8 @@ public:
   Result<void> destroy_queue(QueueId id);
   Result<void> inactivate_queue(QueueId id);
   Result<QueueState> queue_state(QueueId id) const;
+  Result<void> hold_queue(QueueId id, bool held);
+  Result<void> set_cu_mask(QueueId id, const std::uint64_t (&mask)[8]);
 
   // Processor's thread.
   bool step();

@@ -126,6 +126,7 @@ SdmaInterpreter::Step SdmaInterpreter::execute() {
     length += (p[3] & kCountMask) + 1u;
     if (length > left) return incomplete(length);
   }
+  if (!waited_ && done_ == 0) device_.packet(address_of(position_), {p, opcode == nop ? 1 : fixed});
   Step step = Step::next;
   if (static_cast<std::int64_t>(skip_to_ - position_) <= 0) {
     switch (opcode) {
@@ -150,6 +151,7 @@ SdmaInterpreter::Step SdmaInterpreter::execute() {
     position_ += length;
     done_ = 0;
   }
+  waited_ = step == Step::waiting || step == Step::more;
   return step;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ public:
   class Device {
   public:
     virtual ~Device() = default;
+    // A packet that is about to be executed, once: its fixed part.
+    virtual void packet(std::uint64_t, std::span<const std::uint32_t>) {}
     virtual std::uint64_t clock() = 0;
     virtual void interrupt(std::uint32_t context_id) = 0; // TRAP
     virtual void stored() = 0;                            // a fence, an atomic or a timestamp: somebody may wait for it
@@ -122,6 +125,7 @@ private:
   std::uint64_t done_ = 0;      // bytes (rect: bytes of all rows so far) of the present packet that are done
   std::uint64_t budget_ = 0;    // bytes left in this turn
   std::uint64_t time_base_ = 0; // TIMESTAMP set
+  bool waited_ = false;         // the present packet was seen before
   Error error_;
 };
 

@@ -123,7 +123,9 @@ Worker::Did Worker::run() {
   const AddressMap::Slice slice{engine_.map};
   Dispatch& dispatch = *group->dispatch;
   Did did = Did::worked;
-  if (!dispatch.stop.load(std::memory_order_relaxed)) {
+  if (dispatch.queue->held() && !dispatch.stop.load(std::memory_order_relaxed)) {
+    did = Did::slept;
+  } else if (!dispatch.stop.load(std::memory_order_relaxed)) {
     in_turn_.store(true, std::memory_order_relaxed);
     did = turn(*group);
     in_turn_.store(false, std::memory_order_relaxed);

@@ -1,0 +1,220 @@
+#include "vkfd/svm.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/log.hpp"
+#include "vkfd/note.hpp"
+#include "vkfd/user_memory.hpp"
+
+namespace aql::vkfd {
+namespace {
+
+constexpr std::uint32_t kAllFlags = KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT | KFD_IOCTL_SVM_FLAG_HIVE_LOCAL |
+                                    KFD_IOCTL_SVM_FLAG_GPU_RO | KFD_IOCTL_SVM_FLAG_GPU_EXEC | KFD_IOCTL_SVM_FLAG_GPU_READ_MOSTLY |
+                                    KFD_IOCTL_SVM_FLAG_GPU_ALWAYS_MAPPED;
+
+int check_range(std::uint64_t begin, std::uint64_t size) {
+  if (size == 0 || begin % kPage != 0 || size % kPage != 0 || begin + size < begin) {
+    return refuse(-EINVAL, "a range of {} bytes at {:#x}; whole pages are needed", size, begin);
+  }
+  return 0;
+}
+
+} // namespace
+
+const GpuContext* Svm::gpu_of(std::uint32_t id) const {
+  const auto it = std::find_if(gpus_.begin(), gpus_.end(), [id](const auto& g) { return g->id.gpu_id == id; });
+  return it == gpus_.end() ? nullptr : it->get();
+}
+
+int Svm::check(std::span<const kfd_ioctl_svm_attribute> attributes) const {
+  for (const auto& a : attributes) {
+    switch (a.type) {
+    case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
+    case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
+      if (a.value != KFD_IOCTL_SVM_LOCATION_SYSMEM && a.value != KFD_IOCTL_SVM_LOCATION_UNDEFINED && gpu_of(a.value) == nullptr)
+        return refuse(-EINVAL, "no GPU has the id {}", a.value);
+      break;
+    case KFD_IOCTL_SVM_ATTR_ACCESS:
+    case KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE:
+    case KFD_IOCTL_SVM_ATTR_NO_ACCESS:
+      if (gpu_of(a.value) == nullptr) return refuse(-EINVAL, "no GPU has the id {}", a.value);
+      break;
+    case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
+    case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
+      if ((a.value & ~kAllFlags) != 0) return refuse(-EINVAL, "flags {:#x} are not all known", a.value);
+      break;
+    case KFD_IOCTL_SVM_ATTR_GRANULARITY: break;
+    default: return refuse(-EINVAL, "SVM attribute {} does not exist", a.type);
+    }
+  }
+  return 0;
+}
+
+void Svm::apply(Attributes& to, std::span<const kfd_ioctl_svm_attribute> attributes) const {
+  for (const auto& a : attributes) {
+    const GpuContext* gpu = gpu_of(a.value);
+    const std::uint64_t bit = gpu != nullptr ? 1ull << gpu->index : 0;
+    switch (a.type) {
+    case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC: to.preferred = a.value; break;
+    case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC: to.prefetch = a.value; break;
+    case KFD_IOCTL_SVM_ATTR_ACCESS: to.access |= bit, to.in_place &= ~bit; break;
+    case KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE: to.in_place |= bit, to.access &= ~bit; break;
+    case KFD_IOCTL_SVM_ATTR_NO_ACCESS: to.access &= ~bit, to.in_place &= ~bit; break;
+    case KFD_IOCTL_SVM_ATTR_SET_FLAGS: to.flags |= a.value; break;
+    case KFD_IOCTL_SVM_ATTR_CLR_FLAGS: to.flags &= ~a.value; break;
+    case KFD_IOCTL_SVM_ATTR_GRANULARITY: to.granularity = std::min(a.value, 27u); break;
+    default: break;
+    }
+  }
+}
+
+void Svm::unmap(std::uint64_t begin, Range& range) {
+  for (const auto& gpu : gpus_) {
+    if ((range.mapped >> gpu->index & 1) == 0) continue;
+    if (auto done = gpu->core()->unmap(begin); !done) log::error(done.error().message());
+  }
+  if (range.mapped != 0) user_ranges_.remove(begin, range.end);
+  range.mapped = 0;
+}
+
+int Svm::map(std::uint64_t begin, Range& range) {
+  unmap(begin, range);
+  const std::uint64_t wanted = range.attributes.access | range.attributes.in_place;
+  if (wanted == 0) return 0;
+  const HostRange host = host_range(begin, range.end - begin);
+  if (!host.mapped || !host.readable)
+    return refuse(-EFAULT, "host memory of {} bytes at {:#x} cannot be read", range.end - begin, begin);
+  const std::uint32_t flags = range.attributes.flags;
+  unsigned permissions = sim::kRead;
+  if (host.writable && (flags & (KFD_IOCTL_SVM_FLAG_GPU_RO | KFD_IOCTL_SVM_FLAG_GPU_READ_MOSTLY)) == 0) permissions |= sim::kWrite;
+  if ((flags & KFD_IOCTL_SVM_FLAG_GPU_EXEC) != 0) permissions |= sim::kExecute;
+  for (const auto& gpu : gpus_) {
+    if ((wanted >> gpu->index & 1) == 0) continue;
+    DeviceCore* core = gpu->core();
+    if (core == nullptr) return refuse(-ENODEV, "the software GPU could not be started");
+    sim::Region region;
+    region.address = begin;
+    region.size = range.end - begin;
+    region.host = reinterpret_cast<std::byte*>(begin);
+    region.permissions = static_cast<std::uint8_t>(permissions);
+    region.kind = (flags & KFD_IOCTL_SVM_FLAG_COHERENT) != 0 ? sim::MemoryKind::host_fine : sim::MemoryKind::host_coarse;
+    region.label = "shared virtual memory";
+    if (auto done = core->map(region); !done) {
+      unmap(begin, range);
+      return refuse(-EADDRINUSE, "{}", done.error().detail);
+    }
+    if (range.mapped == 0) user_ranges_.add(begin, range.end);
+    range.mapped |= 1ull << gpu->index;
+  }
+  return 0;
+}
+
+// Afterwards no range reaches over `at`.
+void Svm::split(std::uint64_t at) {
+  auto it = ranges_.upper_bound(at);
+  if (it == ranges_.begin()) return;
+  --it;
+  if (it->first == at || it->second.end <= at) return;
+  const bool was_mapped = it->second.mapped != 0;
+  Range upper = it->second;
+  unmap(it->first, it->second);
+  it->second.end = at;
+  upper.mapped = 0;
+  auto& above = ranges_.emplace(at, upper).first->second;
+  if (was_mapped) {
+    (void)map(it->first, it->second);
+    (void)map(at, above);
+  }
+}
+
+int Svm::set(std::uint64_t begin, std::uint64_t size, std::span<const kfd_ioctl_svm_attribute> attributes) {
+  if (const int error = check_range(begin, size); error != 0) return error;
+  if (const int error = check(attributes); error != 0) return error;
+  const std::uint64_t end = begin + size;
+  if (!host_range(begin, size).mapped) return refuse(-EFAULT, "host memory of {} bytes at {:#x} is not mapped", size, begin);
+  const std::lock_guard lock{mutex_};
+  split(begin);
+  split(end);
+  for (std::uint64_t at = begin; at < end;) {
+    auto it = ranges_.lower_bound(at);
+    if (it == ranges_.end() || it->first != at) { // a hole
+      const std::uint64_t stop = it == ranges_.end() ? end : std::min(end, it->first);
+      it = ranges_.emplace(at, Range{stop, {}, 0}).first;
+    }
+    Range& range = it->second;
+    const Attributes before = range.attributes;
+    apply(range.attributes, attributes);
+    const bool access_changed = before.flags != range.attributes.flags ||
+                                ((before.access | before.in_place) != (range.attributes.access | range.attributes.in_place));
+    if (access_changed) {
+      if (const int error = map(at, range); error != 0) {
+        range.attributes = before;
+        return error;
+      }
+    }
+    at = range.end;
+  }
+  return 0;
+}
+
+int Svm::get(std::uint64_t begin, std::uint64_t size, std::span<kfd_ioctl_svm_attribute> attributes) const {
+  if (const int error = check_range(begin, size); error != 0) return error;
+  if (const int error = check(attributes); error != 0) return error;
+  if (!host_range(begin, size).mapped) return refuse(-EFAULT, "host memory of {} bytes at {:#x} is not mapped", size, begin);
+  const std::uint64_t end = begin + size;
+  std::vector<Attributes> parts;
+  const std::lock_guard lock{mutex_};
+  std::uint64_t at = begin;
+  auto it = ranges_.upper_bound(begin);
+  if (it != ranges_.begin() && std::prev(it)->second.end > begin) --it;
+  for (; at < end; ++it) {
+    if (it == ranges_.end() || it->first > at) parts.push_back({}); // a part that nobody has spoken of
+    if (it == ranges_.end() || it->first >= end) break;
+    parts.push_back(it->second.attributes);
+    at = it->second.end;
+  }
+  Attributes all = parts.front();
+  std::uint32_t set_somewhere = 0;
+  for (const Attributes& p : parts) {
+    if (p.preferred != all.preferred) all.preferred = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+    if (p.prefetch != all.prefetch) all.prefetch = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+    set_somewhere |= p.flags;
+    all.flags &= p.flags;
+    all.granularity = std::min(all.granularity, p.granularity);
+    // Access of one kind somewhere and of the other elsewhere is access; in place only if all is.
+    const std::uint64_t both = (all.access | all.in_place) & (p.access | p.in_place);
+    all.in_place &= p.in_place;
+    all.access = both & ~all.in_place;
+  }
+  for (auto& a : attributes) {
+    switch (a.type) {
+    case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC: a.value = all.preferred; break;
+    case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC: a.value = all.prefetch; break;
+    case KFD_IOCTL_SVM_ATTR_SET_FLAGS: a.value = all.flags; break;
+    case KFD_IOCTL_SVM_ATTR_CLR_FLAGS: a.value = kAllFlags & ~set_somewhere; break;
+    case KFD_IOCTL_SVM_ATTR_GRANULARITY: a.value = all.granularity; break;
+    default: {
+      const std::uint64_t bit = 1ull << gpu_of(a.value)->index;
+      a.type = (all.in_place & bit) != 0 ? KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE
+               : (all.access & bit) != 0 ? KFD_IOCTL_SVM_ATTR_ACCESS
+                                         : KFD_IOCTL_SVM_ATTR_NO_ACCESS;
+      break;
+    }
+    }
+  }
+  return 0;
+}
+
+void Svm::host_range_gone(std::uint64_t begin, std::uint64_t end) {
+  const std::lock_guard lock{mutex_};
+  split(begin & ~(kPage - 1));
+  split((end + kPage - 1) & ~(kPage - 1));
+  for (auto it = ranges_.lower_bound(begin & ~(kPage - 1)); it != ranges_.end() && it->first < end;) {
+    unmap(it->first, it->second);
+    it = ranges_.erase(it);
+  }
+}
+
+} // namespace aql::vkfd
