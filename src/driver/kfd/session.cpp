@@ -145,7 +145,7 @@ void Session::listen() {
       const MemoryFault fault{data.NodeId, data.VirtualAddress, reasons(data.Failure)};
       for (const auto& listener : listeners) listener->memory_fault(fault);
     }
-    if (exception_ != nullptr && !lost && thunk_.hsaKmtQueryEventState(exception_) == HSAKMT_STATUS_SUCCESS) {
+    if (exception_ != nullptr && !lost && thunk_.hsaKmtWaitOnEvent(exception_, 0) == HSAKMT_STATUS_SUCCESS) {
       lost = true;
       for (const auto& listener : listeners) listener->device_lost("the kernel reports a hardware exception (a hang, or a reset of the GPU)");
     }

@@ -35,7 +35,6 @@ namespace aql::detail::kfd {
   X(hsaKmtCreateEvent)              \
   X(hsaKmtDestroyEvent)             \
   X(hsaKmtSetEvent)                 \
-  X(hsaKmtQueryEventState)          \
   X(hsaKmtWaitOnEvent)              \
   X(hsaKmtWaitOnMultipleEvents)     \
   X(hsaKmtCreateQueue)              \

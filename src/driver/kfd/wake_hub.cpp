@@ -1,7 +1,6 @@
 #include "driver/kfd/wake_hub.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <climits>
 
 #include <linux/futex.h>
@@ -12,9 +11,6 @@
 
 namespace aql::detail::kfd {
 namespace {
-
-// A kernel may store to a signal without any event: look again after a while.
-constexpr std::int64_t kLookAgainNs = 1'000'000;
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) noexcept {
   return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
@@ -55,7 +51,7 @@ void WakeHub::notify() noexcept {
 }
 
 void WakeHub::wait(std::uint64_t epoch, Deadline deadline) noexcept {
-  std::int64_t ns = kLookAgainNs;
+  std::int64_t ns = look_again_.count();
   if (!deadline.infinite) {
     ns = std::min<std::int64_t>(ns, std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.at - Clock::now()).count());
     if (ns <= 0) return;
@@ -63,13 +59,13 @@ void WakeHub::wait(std::uint64_t epoch, Deadline deadline) noexcept {
   const auto seen = static_cast<std::uint32_t>(epoch);
   if (event_ != nullptr && !leader_.exchange(true, std::memory_order_seq_cst)) {
     // Whole milliseconds are what the call takes.
-    if (epoch_.load(std::memory_order_seq_cst) == seen) (void)thunk_.hsaKmtWaitOnEvent(event_, 1);
+    if (epoch_.load(std::memory_order_seq_cst) == seen) (void)thunk_.hsaKmtWaitOnEvent(event_, static_cast<HSAuint32>(std::min<std::int64_t>((ns + 999'999) / 1'000'000, 1'000'000)));
     leader_.store(false, std::memory_order_seq_cst);
     count_and_wake();
     return;
   }
   followers_.fetch_add(1, std::memory_order_seq_cst);
-  const timespec timeout{0, ns};
+  const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
   (void)futex(epoch_, FUTEX_WAIT_PRIVATE, seen, &timeout);
   followers_.fetch_sub(1, std::memory_order_relaxed);
 }

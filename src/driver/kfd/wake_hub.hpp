@@ -9,6 +9,7 @@
 // counter (both seq_cst): one of them sees the other.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include <aql/abi/signal.hpp>
@@ -20,12 +21,13 @@ namespace aql::detail::kfd {
 
 class WakeHub {
 public:
-  explicit WakeHub(const Thunk& thunk) noexcept : thunk_(thunk) {}
+  // A kernel may store to a signal without any event, so a sleep ends after `look_again` at the latest.
+  explicit WakeHub(const Thunk& thunk, std::chrono::nanoseconds look_again = std::chrono::milliseconds{1}) noexcept : thunk_(thunk), look_again_(look_again) {}
   ~WakeHub() { stop(); }
   WakeHub(const WakeHub&) = delete;
   WakeHub& operator=(const WakeHub&) = delete;
 
-  // Makes the event. Without one (an error), sleepers look again every millisecond.
+  // Makes the event. Errors: the thunk's.
   [[nodiscard]] Result<void> start();
   void stop() noexcept; // nobody sleeps any more
   // Lets completions on `signal` end sleeps.
@@ -39,6 +41,7 @@ private:
   void count_and_wake() noexcept;
 
   const Thunk& thunk_;
+  const std::chrono::nanoseconds look_again_;
   HsaEvent* event_ = nullptr;
   std::atomic<std::uint32_t> epoch_{0}; // futex
   std::atomic<std::uint32_t> followers_{0};
