@@ -123,7 +123,8 @@ Uppers llvm(Arch arch) {
         }
       }
     }
-    const auto run = run_command(*tool + " --disassemble -triple=amdgcn-amd-amdhsa -mcpu=" + std::string(isa::to_string(arch)) + " " + work.file("in") + " 2>/dev/null");
+    // In parentheses: run_command takes standard error, too, and a warning in the middle of a line would pass for an instruction.
+    const auto run = run_command("(" + *tool + " --disassemble -triple=amdgcn-amd-amdhsa -mcpu=" + std::string(isa::to_string(arch)) + " " + work.file("in") + " 2>/dev/null)");
     std::stringstream lines(run.output);
     std::uint32_t upper = 0;
     bool number = false, fresh = false;
