@@ -274,7 +274,7 @@ class Program:
             put("}")
         elif kind == "while":
             name = self.id("w")
-            put(f"u32 {name} = ({self.expr('u32', s, 1)}) & 15;")
+            put(f"u32 {name} = ({self.expr('u32', s, 1)}) & 7;")
             put(f"while ({name} != 0) {{")
             inner = Scope(s)
             inner.add("u32", name, writable=False)
