@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "driver/driver.hpp"
-#include "driver/rocr/fault_sink.hpp"
+#include "driver/fault_sink.hpp"
 #include "driver/rocr/runtime.hpp"
 
 namespace aql::detail::rocr {
