@@ -34,12 +34,13 @@ Tables build(unsigned tier) {
   return t;
 }
 
-const Tables& tables(unsigned tier) {
-  static const Tables t0 = build(0);
-  static const Tables t1 = build(1);
-  static const Tables t2 = build(2);
-  return tier == 0 ? t0 : tier == 1 ? t1 : t2;
+// Each is built when it is first asked for: a process needs one.
+template <unsigned Tier> const Tables& tables_of() {
+  static const Tables t = build(Tier);
+  return t;
 }
+
+const Tables& tables(unsigned tier) { return tier == 0 ? tables_of<0>() : tier == 1 ? tables_of<1>() : tables_of<2>(); }
 
 bool is_scalar(const Operand& o) { return o.kind == OperandKind::sgpr || o.kind == OperandKind::constant; }
 
