@@ -8,6 +8,12 @@ namespace aql::vkfd {
 GpuContext::GpuContext(const GpuIdentity& identity, BackingFile file)
     : index(identity.node_id - 1), id(identity), memory(std::move(file)), offsets(ExportDirectory::kBytes, 1ull << 44) {}
 
+void GpuContext::stop() {
+  const std::lock_guard lock{core_mutex_};
+  made_.store(nullptr, std::memory_order_release);
+  core_.reset();
+}
+
 DeviceCore* GpuContext::core() {
   if (DeviceCore* made = core_if_made()) return made;
   const std::lock_guard lock{core_mutex_};

@@ -32,6 +32,7 @@ struct GpuContext {
   // Null and errno's reason in the log if it cannot be made.
   [[nodiscard]] DeviceCore* core();
   [[nodiscard]] DeviceCore* core_if_made() const noexcept { return made_.load(std::memory_order_acquire); }
+  void stop();
   std::function<void(std::uint32_t)> event_hook; // set before the first core()
 
 private:

@@ -80,6 +80,10 @@ Result<std::unique_ptr<Process>> Process::create(std::span<const GpuIdentity> id
   return process;
 }
 
+Process::~Process() {
+  for (const auto& g : gpus_) g->stop();
+}
+
 void Process::host_range_gone(std::uint64_t begin, std::uint64_t end) {
   if (begin >= end || !memory_->user_ranges().overlaps(begin, end)) return;
   memory_->host_range_gone(begin, end);

@@ -30,6 +30,11 @@ class Process {
 public:
   static Result<std::unique_ptr<Process>> create(std::span<const GpuIdentity> identities);
 
+  // Only tests destroy one: a program's device lives until it ends. Devices go before what their callbacks use.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
   [[nodiscard]] GpuContext* gpu(std::uint32_t gpu_id) const;
   [[nodiscard]] std::span<const std::unique_ptr<GpuContext>> gpus() const noexcept { return gpus_; }
   [[nodiscard]] const BackingFile& kfd_file() const noexcept { return kfd_; }

@@ -347,6 +347,84 @@ void exit_with_work_in_flight() {
   std::exit(0);
 }
 
+void another_process_sees_exported_memory() {
+  int to_child[2];
+  REQUIRE(pipe(to_child) == 0);
+  const pid_t child = fork(); // before the runtime is there
+  REQUIRE(child >= 0);
+  hsa_amd_ipc_memory_t handle{};
+  constexpr std::size_t n = 1 << 16;
+  if (child == 0) {
+    REQUIRE(read(to_child[0], &handle, sizeof handle) == static_cast<ssize_t>(sizeof handle));
+    CHECK(hsa_init());
+    const Agents agents;
+    void* mapped = nullptr;
+    CHECK(hsa_amd_ipc_memory_attach(&handle, n * 4, 1, agents.gpus.data(), &mapped));
+    auto* words = static_cast<std::uint32_t*>(mapped);
+    for (std::size_t i = 0; i < n; ++i) REQUIRE(words[i] == i * 3);
+    CHECK(hsa_amd_memory_fill(words, 77, n)); // by this process's GPU
+    CHECK(hsa_amd_ipc_memory_detach(mapped));
+    CHECK(hsa_shut_down());
+    _exit(0);
+  }
+  CHECK(hsa_init());
+  const Agents agents;
+  auto* words = agents.device<std::uint32_t>(n);
+  for (std::size_t i = 0; i < n; ++i) words[i] = static_cast<std::uint32_t>(i * 3);
+  CHECK(hsa_amd_ipc_memory_create(words, n * 4, &handle));
+  REQUIRE(write(to_child[1], &handle, sizeof handle) == static_cast<ssize_t>(sizeof handle));
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  for (std::size_t i = 0; i < n; ++i) REQUIRE(words[i] == 77);
+}
+
+void two_gpus_reach_each_others_memory() {
+  const Agents agents;
+  REQUIRE(agents.gpus.size() == 2);
+  const Code code{agents.gpus[1], code_for(agents, "vkfd_basics")};
+  const auto store = code.kernel("store_value");
+  auto* on_first = agents.device<std::uint32_t>(1024, 0);
+  auto* on_second = agents.device<std::uint32_t>(1024, 1);
+  std::fill_n(on_first, 1024, 4u);
+  Queue queue{agents.gpus[1]};
+  Arguments arguments{agents, store};
+  arguments.add(on_first).add(5u);
+  const Signal done{1}, copied{1};
+  queue.dispatch(store, 64, 64, arguments.data(), done.handle);
+  done.wait();
+  REQUIRE(on_first[0] == 5);
+  CHECK(hsa_amd_memory_async_copy(on_second, agents.gpus[1], on_first, agents.gpus[0], 4096, 0, nullptr, copied.handle));
+  copied.wait();
+  REQUIRE(on_second[0] == 5);
+  REQUIRE(on_second[1023] == 4);
+}
+
+void queues_take_masks_and_stop() {
+  const Agents agents;
+  const Code code{agents.gpus[0], code_for(agents, "vkfd_basics")};
+  const auto scale = code.kernel("scale_add");
+  Queue queue{agents.gpus[0]};
+  const std::uint32_t mask[4] = {0x5, 0, 0, 0};
+  CHECK(hsa_amd_queue_cu_set_mask(queue.queue, 128, mask));
+  auto* x = agents.device<unsigned>(4096);
+  std::fill_n(x, 4096, 1u);
+  Arguments arguments{agents, scale};
+  arguments.add(x).add(4096u).add(3u).add(2u);
+  const Signal done{1};
+  queue.dispatch(scale, 4096, 64, arguments.data(), done.handle);
+  done.wait();
+  for (unsigned i = 0; i < 4096; ++i) REQUIRE(x[i] == 13);
+  CHECK(hsa_amd_queue_set_priority(queue.queue, HSA_AMD_QUEUE_PRIORITY_HIGH));
+  const Signal after{1}, never{1};
+  queue.dispatch(scale, 64, 64, arguments.data(), after.handle);
+  after.wait();
+  CHECK(hsa_queue_inactivate(queue.queue));
+  queue.dispatch(scale, 64, 64, arguments.data(), never.handle);
+  usleep(20000);
+  REQUIRE(hsa_signal_load_scacquire(never.handle) == 1);
+}
+
 struct Case {
   const char* name;
   void (*run)();
@@ -366,6 +444,9 @@ constexpr Case kCases[] = {
     {"handlers", async_handlers_run, true},
     {"lock", locked_memory_is_reached, true},
     {"fork", a_forked_child_starts_anew, true},
+    {"ipc", another_process_sees_exported_memory, true},
+    {"gpus", two_gpus_reach_each_others_memory, true},
+    {"masks", queues_take_masks_and_stop, true},
     {"exit", exit_with_work_in_flight, false},
 };
 
@@ -376,7 +457,7 @@ int main(int argc, char** argv) {
   g_kernels = argv[2];
   for (const Case& c : kCases) {
     if (std::strcmp(c.name, argv[1]) != 0) continue;
-    CHECK(hsa_init());
+    if (c.run != another_process_sees_exported_memory) CHECK(hsa_init());
     c.run();
     if (c.shut_down) {
       CHECK(hsa_shut_down());
