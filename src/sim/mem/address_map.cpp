@@ -85,6 +85,8 @@ struct AddressMap::Impl {
 
 namespace {
 
+thread_local bool t_slots_ended = false; // trivial: outlives the slots
+
 struct ThreadSlots {
   struct Entry {
     std::uint64_t serial;
@@ -92,11 +94,18 @@ struct ThreadSlots {
   };
   std::vector<Entry> entries;
   ~ThreadSlots() {
+    t_slots_ended = true;
     for (auto& entry : entries) entry.slot->taken.store(false, std::memory_order_release);
   }
 };
 
 ThreadSlots& thread_slots() {
+  // Objects with static storage go after the main thread's thread-local ones, and may still free device memory.
+  static thread_local ThreadSlots* late = nullptr;
+  if (t_slots_ended) {
+    if (late == nullptr) late = new ThreadSlots;
+    return *late;
+  }
   static thread_local ThreadSlots slots;
   return slots;
 }

@@ -174,3 +174,24 @@ TEST_CASE("address map: two threads that hold slices can unmap at the same time"
   CHECK(done[0]);
   CHECK(done[1]);
 }
+
+TEST_CASE("address map: memory is unmapped after the thread's other thread-local objects have gone") {
+  AddressMap map;
+  alignas(64) static std::byte memory[64];
+  struct Last { // made before the map's own thread-local state, so it goes after that
+    AddressMap* map = nullptr;
+    std::uint64_t address = 0;
+    bool* unmapped = nullptr;
+    ~Last() { *unmapped = map->unmap(address).has_value(); }
+  };
+  bool unmapped = false;
+  std::thread{[&] {
+    static thread_local Last last;
+    last.map = &map;
+    last.address = reinterpret_cast<std::uint64_t>(memory);
+    last.unmapped = &unmapped;
+    (void)map.map({.address = last.address, .size = 64, .host = memory});
+    const AddressMap::Slice slice{map};
+  }}.join();
+  CHECK(unmapped);
+}
