@@ -59,14 +59,16 @@ template <class T, unsigned Cond> struct CompareInt {
   }
 };
 
+// By bits: conditional expressions become branches, and the loops scalar.
+AQL_INLINE u32 pick(bool c, u32 yes, u32 no) {
+  const u32 m = 0u - static_cast<u32>(c);
+  return (yes & m) | (no & ~m);
+}
 // Class bits: sNaN 1, qNaN 2, -inf 4, -normal 8, -denormal 16, -0 32, +0 64, +denormal 128, +normal 256, +inf 512.
 AQL_INLINE bool class_of(u32 wanted, bool negative, bool max_exponent, bool zero_exponent, bool zero_mantissa, bool quiet_bit) {
-  const u32 nan = quiet_bit ? 2u : 1u;
-  const u32 inf = negative ? 4u : 512u;
-  const u32 normal = negative ? 8u : 256u;
-  const u32 denormal = negative ? 16u : 128u;
-  const u32 zero = negative ? 32u : 64u;
-  const u32 is = max_exponent ? (zero_mantissa ? inf : nan) : zero_exponent ? (zero_mantissa ? zero : denormal) : normal;
+  const u32 nan = pick(quiet_bit, 2, 1), inf = pick(negative, 4, 512), normal = pick(negative, 8, 256);
+  const u32 denormal = pick(negative, 16, 128), zero = pick(negative, 32, 64);
+  const u32 is = pick(max_exponent, pick(zero_mantissa, inf, nan), pick(zero_exponent, pick(zero_mantissa, zero, denormal), normal));
   return (wanted & is) != 0;
 }
 struct ClassF32 {

@@ -70,40 +70,39 @@ struct v_sub_i32 {
 struct v_add3_u32 { static u32 apply(u32 a, u32 b, u32 c) { return a + b + c; } };
 struct v_xad_u32 { static u32 apply(u32 a, u32 b, u32 c) { return (a ^ b) + c; } };
 
-// With carry. Clamp saturates the vector result; the carry is that of the full sum.
+// With carry. Clamp saturates the vector result; the carry is that of the full sum. Carries come from the top bits of the terms and the
+// sum: compilers turn "a + b < a" into a form that they cannot vectorise.
 using Carry = WithBit<u32>;
 AQL_INLINE u32 carry(Bit c) { return c.set ? 1u : 0u; }
+AQL_INLINE Carry add_with(u32 a, u32 b, u32 c) {
+  const u32 sum = a + b + c;
+  return {sum, (((a & b) | ((a | b) & ~sum)) >> 31) != 0};
+}
+AQL_INLINE Carry sub_with(u32 a, u32 b, u32 c) {
+  const u32 rest = a - b - c;
+  return {rest, (((~a & b) | (~(a ^ b) & rest)) >> 31) != 0};
+}
+AQL_INLINE Carry all_ones(Carry r) { return {r.value | (0u - (r.bit ? 1u : 0u)), r.bit}; }
+AQL_INLINE Carry zero(Carry r) { return {r.value & ((r.bit ? 1u : 0u) - 1u), r.bit}; }
 struct v_add_co_u32 {
-  static Carry apply(u32 a, u32 b) { return {a + b, a + b < a}; }
-  static Carry clamped(u32 a, u32 b) { return {a + b < a ? UINT32_MAX : a + b, a + b < a}; }
+  static Carry apply(u32 a, u32 b) { return add_with(a, b, 0); }
+  static Carry clamped(u32 a, u32 b) { return all_ones(add_with(a, b, 0)); }
 };
 struct v_sub_co_u32 {
-  static Carry apply(u32 a, u32 b) { return {a - b, a < b}; }
-  static Carry clamped(u32 a, u32 b) { return {a < b ? 0 : a - b, a < b}; }
+  static Carry apply(u32 a, u32 b) { return sub_with(a, b, 0); }
+  static Carry clamped(u32 a, u32 b) { return zero(sub_with(a, b, 0)); }
 };
 struct v_subrev_co_u32 {
-  static Carry apply(u32 a, u32 b) { return v_sub_co_u32::apply(b, a); }
-  static Carry clamped(u32 a, u32 b) { return v_sub_co_u32::clamped(b, a); }
+  static Carry apply(u32 a, u32 b) { return sub_with(b, a, 0); }
+  static Carry clamped(u32 a, u32 b) { return zero(sub_with(b, a, 0)); }
 };
 struct v_addc_co_u32 {
-  static Carry apply(u32 a, u32 b, Bit c) {
-    const u32 ab = a + b, sum = ab + carry(c);
-    return {sum, ((ab < a) | (sum < ab)) != 0};
-  }
-  static Carry clamped(u32 a, u32 b, Bit c) {
-    const Carry r = apply(a, b, c);
-    return {r.bit ? UINT32_MAX : r.value, r.bit};
-  }
+  static Carry apply(u32 a, u32 b, Bit c) { return add_with(a, b, carry(c)); }
+  static Carry clamped(u32 a, u32 b, Bit c) { return all_ones(add_with(a, b, carry(c))); }
 };
 struct v_subb_co_u32 {
-  static Carry apply(u32 a, u32 b, Bit c) {
-    const u32 ab = a - b;
-    return {ab - carry(c), ((a < b) | (ab < carry(c))) != 0};
-  }
-  static Carry clamped(u32 a, u32 b, Bit c) {
-    const Carry r = apply(a, b, c);
-    return {r.bit ? 0 : r.value, r.bit};
-  }
+  static Carry apply(u32 a, u32 b, Bit c) { return sub_with(a, b, carry(c)); }
+  static Carry clamped(u32 a, u32 b, Bit c) { return zero(sub_with(a, b, carry(c))); }
 };
 struct v_subbrev_co_u32 {
   static Carry apply(u32 a, u32 b, Bit c) { return v_subb_co_u32::apply(b, a, c); }
@@ -219,13 +218,14 @@ AQL_INLINE u32 leading_zeros(u32 v) { // 32 for 0
   return 32u - bit_count(v);
 }
 struct v_bcnt_u32_b32 { static u32 apply(u32 a, u32 b) { return bit_count(a) + b; } };
-struct v_ffbh_u32 { static u32 apply(u32 v) { return v == 0 ? UINT32_MAX : leading_zeros(v); } };
-struct v_ffbl_b32 { static u32 apply(u32 v) { return v == 0 ? UINT32_MAX : bit_count((v & (0u - v)) - 1u); } };
+AQL_INLINE u32 ones_if_zero(u32 v) { return 0u - (v == 0 ? 1u : 0u); }
+struct v_ffbh_u32 { static u32 apply(u32 v) { return leading_zeros(v) | ones_if_zero(v); } };
+struct v_ffbl_b32 { static u32 apply(u32 v) { return bit_count((v & (0u - v)) - 1u) | ones_if_zero(v); } };
 // Leading bits equal to the sign; -1 when all are.
 struct v_ffbh_i32 {
   static u32 apply(u32 v) {
     const u32 x = v ^ static_cast<u32>(static_cast<i32>(v) >> 31);
-    return x == 0 ? UINT32_MAX : leading_zeros(x);
+    return leading_zeros(x) | ones_if_zero(x);
   }
 };
 // gfx950: the truth table stands in the instruction; bit (a << 2 | b << 1 | c) of it is the result.

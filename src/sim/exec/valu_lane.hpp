@@ -26,7 +26,7 @@ struct Half { u16 bits; };                       // f16 or bf16, raw
 template <unsigned N> struct Words { u32 w[N]; };
 struct Bit { bool set; };                        // this lane's bit of the mask operand
 struct LaneId { u32 n; };
-template <class T> struct WithBit { T value; bool bit; };
+template <class T> struct WithBit { T value; u32 bit; }; // 0 or 1: with a bool the compilers keep the pair in one scalar register
 using Ctx = LaneIo;                              // MODE, op_sel, imm
 struct FirstNan {};                              // tag, see valu_ops.hpp
 

@@ -22,6 +22,16 @@ namespace aql::sim::AQL_TIER_NS {
 
 namespace {
 
+// Both sides computed, then one taken by bits: conditional expressions would become branches, and the loops scalar.
+AQL_INLINE f64 select(bool c, f64 yes, f64 no) {
+  const u64 m = u64{0} - static_cast<u64>(c);
+  return as_f64((as_u64(yes) & m) | (as_u64(no) & ~m));
+}
+AQL_INLINE f32 select(bool c, f32 yes, f32 no) {
+  const u32 m = 0u - static_cast<u32>(c);
+  return as_f32((as_u32(yes) & m) | (as_u32(no) & ~m));
+}
+
 // --- the functions, on f64. Sources are NaN-free except where a NaN may pass; `invalid` is the NaN of an operation on numbers.
 const f64 kInf = __builtin_inf();
 AQL_INLINE f64 invalid() { return as_f64(0xfff8000000000000u); }
@@ -33,7 +43,7 @@ AQL_INLINE f64 reciprocal_root(f64 x) { return 1.0 / __builtin_sqrt(x); } // -0 
 
 // 2^x, |x| clamped to where f32 ends. x = n + f, |f| <= 1/2; 2^f by its series.
 AQL_INLINE f64 power_of_two(f64 x) {
-  const f64 c = x > 200.0 ? 200.0 : x < -200.0 ? -200.0 : x;
+  const f64 c = select(x > 200.0, 200.0, select(x < -200.0, -200.0, x));
   const f64 n = __builtin_floor(c + 0.5), f = (c - n) * 0.69314718055994530942;
   f64 p = 1.0 / 39916800.0;
   p = p * f + 1.0 / 3628800.0;
@@ -49,7 +59,7 @@ AQL_INLINE f64 power_of_two(f64 x) {
   p = p * f + 1.0;
   const f64 scale = as_f64(static_cast<u64>(static_cast<i64>(static_cast<i32>(n)) + 1023) << 52);
   const f64 r = p * scale;
-  return x == kInf ? kInf : x == -kInf ? 0.0 : r; // NaN is the callers' business
+  return select(x == kInf, kInf, select(x == -kInf, 0.0, r)); // NaN is the callers' business
 }
 
 // log2 of a positive, normal f64: x = m * 2^e with m in [sqrt(1/2), sqrt(2)); 2/ln 2 * atanh((m - 1)/(m + 1)).
@@ -71,9 +81,11 @@ AQL_INLINE f64 log_two(f64 x) {
   p = p * u + 1.0;
   return static_cast<f64>(e) + t * p * 2.88539008177792681472; // 2/ln 2
 }
-AQL_INLINE f64 log_special(f64 x, f64 r) { return x == 0.0 ? -kInf : x < 0.0 ? invalid() : x == kInf ? kInf : r; }
+AQL_INLINE f64 log_special(f64 x, f64 r) {
+  return select(x == 0.0, -kInf, select(x < 0.0, invalid(), select(x == kInf, kInf, r)));
+}
 // A number the series can take, where log_special overrides anyway.
-AQL_INLINE f64 log_domain(f64 x) { return x > 0.0 && x < kInf ? x : 1.0; }
+AQL_INLINE f64 log_domain(f64 x) { return select((x > 0.0) & (x < kInf), x, 1.0); }
 
 // sin(2 pi r) for |r| <= 1/4.
 AQL_INLINE f64 sine_quarter(f64 r) {
@@ -94,17 +106,17 @@ AQL_INLINE f64 sine_quarter(f64 r) {
 // x in turns. All steps before the series are exact.
 AQL_INLINE f64 sine(f64 x) {
   const f64 r = x - __builtin_floor(x + 0.5);
-  const f64 folded = r > 0.25 ? 0.5 - r : r < -0.25 ? -0.5 - r : r;
-  return x == 0.0 ? x : sine_quarter(folded) + 0.0; // whole turns give +0
+  const f64 folded = select(r > 0.25, 0.5 - r, select(r < -0.25, -0.5 - r, r));
+  return select(x == 0.0, x, sine_quarter(folded) + 0.0); // whole turns give +0
 }
 AQL_INLINE f64 cosine(f64 x) {
   const f64 r = x - __builtin_floor(x + 0.5);
-  return sine_quarter(0.25 - (r < 0.0 ? -r : r)) + 0.0;
+  return sine_quarter(0.25 - as_f64(as_u64(r) & 0x7fffffffffffffffu)) + 0.0;
 }
 
 // --- f32
-AQL_INLINE f32 flushed(f32 v) { return (as_u32(v) & 0x7f800000u) == 0 ? as_f32(as_u32(v) & 0x80000000u) : v; }
-AQL_INLINE f32 settled(f64 r, f32 a) { return a != a ? quiet(a) : r != r ? as_f32(0xffc00000u) : flushed(static_cast<f32>(r)); }
+AQL_INLINE f32 flushed(f32 v) { return select((as_u32(v) & 0x7f800000u) == 0, as_f32(as_u32(v) & 0x80000000u), v); }
+AQL_INLINE f32 settled(f64 r, f32 a) { return select(a != a, quiet(a), select(r != r, as_f32(0xffc00000u), flushed(static_cast<f32>(r)))); }
 struct v_rcp_f32 { static f32 apply(f32 a) { return settled(reciprocal(static_cast<f64>(flushed(a))), a); } };
 struct v_rsq_f32 { static f32 apply(f32 a) { return settled(reciprocal_root(static_cast<f64>(flushed(a))), a); } };
 struct v_sqrt_f32 { static f32 apply(f32 a) { return settled(root(static_cast<f64>(flushed(a))), a); } };
@@ -116,12 +128,12 @@ struct v_log_f32 {
   }
 };
 AQL_INLINE bool finite(f32 v) { return (as_u32(v) & 0x7fffffffu) < 0x7f800000u; }
-AQL_INLINE f32 kept(f64 r, f32 a) { return a != a ? quiet(a) : finite(a) ? static_cast<f32>(r) : as_f32(0xffc00000u); }
-AQL_INLINE f64 turns(f32 a) { return finite(a) ? static_cast<f64>(a) : 0.0; }
+AQL_INLINE f32 kept(f64 r, f32 a) { return select(a != a, quiet(a), select(finite(a), static_cast<f32>(r), as_f32(0xffc00000u))); }
+AQL_INLINE f64 turns(f32 a) { return static_cast<f64>(select(finite(a), a, 0.0f)); }
 struct v_sin_f32 { static f32 apply(f32 a) { return kept(sine(turns(a)), a); } };
 struct v_cos_f32 { static f32 apply(f32 a) { return kept(cosine(turns(a)), a); } };
 // gfx90a: the domain is [-256, 256]; beyond it the result is that of 0.
-AQL_INLINE f64 near_turns(f32 a) { return (as_u32(a) & 0x7fffffffu) <= 0x43800000u ? static_cast<f64>(a) : 0.0; }
+AQL_INLINE f64 near_turns(f32 a) { return static_cast<f64>(select((as_u32(a) & 0x7fffffffu) <= 0x43800000u, a, 0.0f)); }
 struct SinNear { static f32 apply(f32 a) { return kept(sine(near_turns(a)), a); } };
 struct CosNear { static f32 apply(f32 a) { return kept(cosine(near_turns(a)), a); } };
 
@@ -136,13 +148,13 @@ template <bool P> struct LogHalf {
     return settle(narrow<P>(log_special(x, log_two(log_domain(x))), c), a);
   }
 };
-AQL_INLINE f64 turns(Half32 a) { return (a.bits & 0x7fffu) < 0x7c00u ? wide64(a) : 0.0; }
+AQL_INLINE f64 turns(Half32 a) { return select((a.bits & 0x7fffu) < 0x7c00u, wide64(a), 0.0); }
 AQL_INLINE Half32 no_infinity(Half32 r, Half32 a) { return is_nan(a) ? quiet(a) : is_inf(a) ? half(0xfe00u) : r; }
 template <bool P> struct SinHalf { static Half32 apply(Half32 a, const Ctx& c) { return no_infinity(narrow<P>(sine(turns(a)), c), a); } };
 template <bool P> struct CosHalf { static Half32 apply(Half32 a, const Ctx& c) { return no_infinity(narrow<P>(cosine(turns(a)), c), a); } };
 
 // --- f64
-AQL_INLINE f64 settled(f64 r, f64 a) { return a != a ? quiet(a) : r != r ? invalid() : r; }
+AQL_INLINE f64 settled(f64 r, f64 a) { return select(a != a, quiet(a), select(r != r, invalid(), r)); }
 struct v_rcp_f64 { static f64 apply(f64 a) { return settled(reciprocal(a), a); } };
 struct v_sqrt_f64 { static f64 apply(f64 a) { return settled(root(a), a); } };
 // a = m * 4^k with m in [1, 4), so that nothing under- or overflows; then one correction step with the exact residual.
