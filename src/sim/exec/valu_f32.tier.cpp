@@ -12,16 +12,29 @@ AQL_TIER_BEGIN
 namespace aql::sim::AQL_TIER_NS {
 #include "sim/exec/valu_lane.hpp"
 #include "sim/exec/valu_fast.hpp"
+#include "sim/exec/valu_vector.hpp"
 #include "sim/exec/valu_minmax.hpp"
 #include "sim/exec/valu_whole.hpp"
 
 namespace {
 
-struct v_add_f32 : FirstNan { static f32 apply(f32 a, f32 b) { return a + b; } };
-struct v_sub_f32 : FirstNan { static f32 apply(f32 a, f32 b) { return a - b; } };
+struct v_add_f32 : FirstNan {
+  static f32 apply(f32 a, f32 b) { return a + b; }
+  AQL_INLINE Vec vec(Vec a, Vec b) { return a + b; }
+};
+struct v_sub_f32 : FirstNan {
+  static f32 apply(f32 a, f32 b) { return a - b; }
+  AQL_INLINE Vec vec(Vec a, Vec b) { return a - b; }
+};
 struct v_subrev_f32 : FirstNan { static f32 apply(f32 a, f32 b) { return b - a; } };
-struct v_mul_f32 : FirstNan { static f32 apply(f32 a, f32 b) { return a * b; } };
-struct v_fma_f32 : FirstNan { static f32 apply(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); } };
+struct v_mul_f32 : FirstNan {
+  static f32 apply(f32 a, f32 b) { return a * b; }
+  AQL_INLINE Vec vec(Vec a, Vec b) { return a * b; }
+};
+struct v_fma_f32 : FirstNan {
+  static f32 apply(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+  AQL_INLINE Vec vec(Vec a, Vec b, Vec c) { return vec_fma(a, b, c); }
+};
 struct v_fmamk_f32 : FirstNan { static f32 apply(f32 a, f32 k, f32 b) { return __builtin_fmaf(a, k, b); } };
 // Not fused: two roundings, denormals always flushed.
 struct v_mad_f32 : FirstNan { static f32 apply(f32 a, f32 b, f32 c) { return a * b + c; } };
@@ -75,8 +88,8 @@ struct v_cubema_f32 {
 };
 
 constexpr ValuOp kOps[] = {
-  AQL_VALU_HOT(v_add_f32), AQL_VALU_HOT(v_sub_f32), AQL_VALU(v_subrev_f32), AQL_VALU_HOT(v_mul_f32),
-  AQL_VALU_HOT(v_fma_f32), AQL_VALU_HOT_AS(v_fmac_f32, v_fma_f32, kReadsDst),
+  AQL_VALU_DIRECT(v_add_f32), AQL_VALU_DIRECT(v_sub_f32), AQL_VALU(v_subrev_f32), AQL_VALU_DIRECT(v_mul_f32),
+  AQL_VALU_DIRECT(v_fma_f32), AQL_VALU_DIRECT_AS(v_fmac_f32, v_fma_f32, kReadsDst),
   AQL_VALU_AS(v_fmamk_f32, v_fmamk_f32, 0), AQL_VALU_AS(v_fmaak_f32, v_fma_f32, 0),
   AQL_VALU_AS(v_mad_f32, v_mad_f32, kFlushAlways), AQL_VALU_AS(v_mac_f32, v_mad_f32, kFlushAlways | kReadsDst),
   AQL_VALU_AS(v_madmk_f32, v_mad_f32, kFlushAlways), AQL_VALU_AS(v_madak_f32, v_mad_f32, kFlushAlways),
