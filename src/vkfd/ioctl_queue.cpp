@@ -29,8 +29,7 @@ int get_queue_wave_state(Process& process, kfd_ioctl_get_queue_wave_state_args& 
 
 int alloc_queue_gws(Process& process, kfd_ioctl_alloc_queue_gws_args& args) {
   if (!process.queues().exists(args.queue_id)) return refuse(-EINVAL, "no queue has the id {}", args.queue_id);
-  args.first_gws = 0;
-  return 0;
+  return refuse(-ENODEV, "the software GPU has no global wave synchronisation");
 }
 
 } // namespace aql::vkfd

@@ -14,8 +14,9 @@
 namespace aql::vkfd {
 namespace {
 
-constexpr std::uint32_t kDomains = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_USERPTR |
-                                   KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP;
+constexpr std::uint32_t kDomains = std::uint32_t{KFD_IOC_ALLOC_MEM_FLAGS_VRAM} | KFD_IOC_ALLOC_MEM_FLAGS_GTT |
+                                   KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL |
+                                   KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP;
 constexpr std::uint64_t kAddressLimit = 1ull << 47;
 
 sim::MemoryKind kind_of(const Bo& bo) noexcept {
@@ -55,8 +56,12 @@ int Memory::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args, std::uint64_t fix
   if (gpu == nullptr) return refuse(-EINVAL, "no GPU has the id {}", args.gpu_id);
   if (!gpu->vm_acquired.load(std::memory_order_acquire))
     return refuse(-ENODEV, "ACQUIRE_VM was not called for GPU {}", args.gpu_id);
-  if (std::popcount(args.flags & kDomains) != 1)
-    return refuse(-EINVAL, "flags {:#x} name {} kinds of memory; one is needed", args.flags, std::popcount(args.flags & kDomains));
+  const std::uint32_t domains = args.flags & kDomains;
+  if (!std::has_single_bit(domains))
+    return refuse(-EINVAL, "flags {:#x} name {} kinds of memory; one is needed", args.flags, std::popcount(domains));
+  if ((args.flags & KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM) != 0) {
+    return refuse(-EOPNOTSUPP, "memory that is mapped twice in a row is only for queues of older cards");
+  }
   if (args.size == 0) return refuse(-EINVAL, "a buffer of 0 bytes");
   if (args.size > kAddressLimit || args.va_addr >= kAddressLimit || args.va_addr + args.size > kAddressLimit) {
     return refuse(-EINVAL, "{} bytes at {:#x} do not fit the GPU's address space of 47 bits", args.size, args.va_addr);

@@ -144,7 +144,7 @@ std::string gpu_properties(const GpuIdentity& gpu, std::uint32_t io_links) {
   return fmt::format(
       "cpu_cores_count 0\nsimd_count {}\nmem_banks_count 1\ncaches_count 2\nio_links_count {}\np2p_links_count 0\ncpu_core_id_base "
       "0\n"
-      "simd_id_base 2147487744\nmax_waves_per_simd {}\nlds_size_in_kb {}\ngds_size_in_kb 0\nnum_gws 64\nwave_front_size "
+      "simd_id_base 2147487744\nmax_waves_per_simd {}\nlds_size_in_kb {}\ngds_size_in_kb 0\nnum_gws 0\nwave_front_size "
       "64\narray_count {}\n"
       "simd_arrays_per_engine 1\ncu_per_simd_array {}\nsimd_per_cu {}\nmax_slots_scratch_cu 32\ngfx_target_version {}\nvendor_id "
       "4098\n"

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -70,7 +71,8 @@ struct Device : VirtualKfd {
     at<abi::AmdSignal>(kSignal)->value = 1;
     abi::KernelDispatchPacket packet{};
     packet.setup = 1;
-    packet.workgroup_size_x = packet.grid_size_x = 64;
+    packet.workgroup_size_x = 64;
+    packet.grid_size_x = 64;
     packet.workgroup_size_y = packet.workgroup_size_z = 1;
     packet.grid_size_y = packet.grid_size_z = 1;
     packet.kernel_object = kDescriptor;
@@ -157,6 +159,25 @@ TEST_CASE("queues: a disabled queue keeps its waves and its packets until it is 
   CHECK(device.signal() == 1);
   REQUIRE(device.update(100) == 0);
   CHECK(soon([&] { return device.signal() == 0; }));
+}
+
+TEST_CASE("queues: a kernel that the watchdog ends is a hardware exception") {
+  setenv("AQL_SIM_WATCHDOG_INSTRUCTIONS", "100000", 1);
+  Device device;
+  REQUIRE(device.process->gpus()[0]->core() != nullptr); // made with the watchdog
+  unsetenv("AQL_SIM_WATCHDOG_INSTRUCTIONS");
+  kfd_ioctl_create_event_args event{};
+  event.event_type = KFD_IOC_EVENT_HW_EXCEPTION;
+  REQUIRE(device.call(AMDKFD_IOC_CREATE_EVENT, event) == 0);
+  (void)device.create_queue(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+  device.launch({0xbf82ffff}); // s_branch to itself
+  vkfd::kfd::EventData seen{};
+  seen.event_id = event.event_id;
+  kfd_ioctl_wait_events_args wait{reinterpret_cast<std::uint64_t>(&seen), 1, 1, 60'000, 99};
+  REQUIRE(device.call(AMDKFD_IOC_WAIT_EVENTS, wait) == 0);
+  REQUIRE(wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE);
+  CHECK(seen.hardware.reset_cause == KFD_HW_EXCEPTION_GPU_HANG);
+  CHECK(seen.hardware.gpu_id == device.gpu_id);
 }
 
 TEST_CASE("queues: PM4 and copy-engine rings") {
