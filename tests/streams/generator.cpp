@@ -247,7 +247,7 @@ private:
     const auto fits = [this](const isa::Operand& o, bool written) {
       const unsigned top = o.index + o.width;
       switch (o.kind) {
-      case OperandKind::vgpr: return (o.index == 0 && o.width == 1 && !indexed_) || (o.index >= 16 && top <= 128);
+      case OperandKind::vgpr: return (o.index == 0 && o.width == 1 && !indexed_) || (o.index >= 16 && top <= (indexed_ ? 120u : 128u)); // past the end, v0 to v3 would be read
       case OperandKind::agpr: return top <= 128;
       case OperandKind::sgpr:
         if (o.index >= isa::kSgprSink) return written;
