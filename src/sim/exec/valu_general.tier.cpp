@@ -150,7 +150,10 @@ const u32* source_rows(Wave& w, const Inst& in, const ValuOp& op, const isa::Mod
   switch (o.kind) {
   case OperandKind::vgpr:
   case OperandKind::agpr: p = vector_row(w, o, rows); break;
-  case OperandKind::special: broadcast(own.row, read_special(w, o.index), rows); break;
+  case OperandKind::special:
+    broadcast(own.row, read_special(w, o.index), rows < 2 ? rows : 2);
+    for (unsigned r = 2; r < rows; ++r) broadcast(own.row + r * kLanes, 0, 1);
+    break;
   case OperandKind::none: broadcast(own.row, 0, rows); break;
   default:
     broadcast(own.row, scalar_source(w, o, rows), rows < 2 ? rows : 2);
