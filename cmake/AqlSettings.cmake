@@ -13,7 +13,8 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_CXX_FLAGS_RELEASE "-O2")
   find_program(AQL_CCACHE ccache)
   if(AQL_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${AQL_CCACHE})
+    # Absolute paths stay as they are (no base directory), so that the subdirectory consumer's build of the same files hits.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 ${AQL_CCACHE})
   endif()
 endif()
 

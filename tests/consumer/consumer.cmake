@@ -16,6 +16,7 @@ file(REMOVE_RECURSE ${build})
 file(MAKE_DIRECTORY ${build})
 set(common -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CXX} "-DCMAKE_CXX_FLAGS_RELEASE=-O2")
 if(LAUNCHER)
+  set(ENV{CCACHE_NOHASHDIR} 1) # as in the main build
   list(APPEND common "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}")
 endif()
 
@@ -28,8 +29,13 @@ elseif(KIND STREQUAL "package")
   run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer/package -B ${build} ${common} -DCMAKE_PREFIX_PATH=${prefix} -DAQL_EXPECT_VERSION=${VERSION})
   run(${CMAKE_COMMAND} --build ${build} --target run_consumer)
 elseif(KIND STREQUAL "subdirectory")
-  # The library is built once more here, to be linked and called, not to be fast: without optimisation.
-  list(APPEND common -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DAQL_TIER_LEVEL=-O0)
+  # The library is built once more here. With ccache by the flags of the main build, all of it from the cache; else without
+  # optimisation, because it is to be linked and called, not to be fast.
+  if(LAUNCHER)
+    list(APPEND common -DAQL_WERROR=${WERROR})
+  else()
+    list(APPEND common -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DAQL_TIER_LEVEL=-O0)
+  endif()
   run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer/subdirectory -B ${build} ${common} -DAQL_SOURCE=${SOURCE} -DAQL_EXPECT_MAJOR=${major} -DAQL_EXPECT_MINOR=${minor})
   run(${CMAKE_COMMAND} --build ${build} --target run_consumer -j ${JOBS})
 elseif(KIND STREQUAL "pkgconfig")
