@@ -66,12 +66,6 @@ DeviceInfo info_of(const sim::DeviceProfile& p) {
   return info;
 }
 
-std::int64_t monotonic_ns() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 // Anonymous memory of the host, whole pages. NORESERVE: device memory of many GiB costs what is touched.
 struct Pages {
   std::byte* base = nullptr;
@@ -92,11 +86,6 @@ public:
   SimDriver(DeviceInfo info, std::unique_ptr<sim::Gpu> gpu) : info_(std::move(info)), gpu_(std::move(gpu)) {
     info_.shared_aperture = gpu_->shared_aperture();
     info_.private_aperture = gpu_->private_aperture();
-    // Device ticks and CLOCK_MONOTONIC run from the same clock: one pair of readings fixes the offset.
-    const auto before = monotonic_ns();
-    const auto ticks = gpu_->timestamp();
-    const auto after = monotonic_ns();
-    clock_offset_ns_ = before + (after - before) / 2 - ticks_to_ns(ticks);
   }
 
   ~SimDriver() override {
@@ -247,7 +236,9 @@ public:
   Result<void> inactivate_queue(std::uint64_t id) override { return gpu_->inactivate_queue(id); }
 
   std::uint64_t timestamp() noexcept override { return gpu_->timestamp(); }
-  std::int64_t to_host_ns(std::uint64_t ticks) noexcept override { return ticks_to_ns(ticks) + clock_offset_ns_; }
+  // The device counts from the zero of CLOCK_MONOTONIC (sim/cp/clock.hpp). Readings of both clocks side by side would only add the
+  // time that this thread lost between them.
+  std::int64_t to_host_ns(std::uint64_t ticks) noexcept override { return ticks_to_ns(ticks); }
 
   [[nodiscard]] sim::Gpu& gpu() noexcept { return *gpu_; }
 
@@ -310,7 +301,6 @@ private:
   std::uint64_t device_bytes_ = 0;
   std::vector<abi::AmdSignal*> free_signals_;
   std::map<std::uint64_t, QueueMemory> queues_;
-  std::int64_t clock_offset_ns_ = 0;
   std::unique_ptr<sim::Gpu> gpu_;
 };
 
