@@ -75,10 +75,15 @@ int export_dmabuf(Process& process, kfd::ExportDmabufArgs& args) {
   return 0;
 }
 
+// The buffer that a dma-buf descriptor stands for, by its position; nothing if it is no descriptor of ours.
+auto exported_buffer(int fd) {
+  const off_t offset = lseek(fd, 0, SEEK_CUR);
+  return offset > 0 ? ExportDirectory::look_up(fd, static_cast<std::uint64_t>(offset)) : std::nullopt;
+}
+
 int get_dmabuf_info(Process& process, kfd_ioctl_get_dmabuf_info_args& args) {
   const int fd = static_cast<int>(args.dmabuf_fd);
-  const off_t offset = lseek(fd, 0, SEEK_CUR);
-  const auto buffer = offset > 0 ? ExportDirectory::look_up(fd, static_cast<std::uint64_t>(offset)) : std::nullopt;
+  const auto buffer = exported_buffer(fd);
   if (!buffer) return refuse(-EINVAL, "descriptor {} is no buffer of a virtual GPU", fd);
   if (process.gpu(buffer->gpu_id) == nullptr)
     return refuse(-ENODEV, "the buffer is of GPU {}, which this process does not have", buffer->gpu_id);
@@ -91,8 +96,7 @@ int get_dmabuf_info(Process& process, kfd_ioctl_get_dmabuf_info_args& args) {
 
 int import_dmabuf(Process& process, kfd_ioctl_import_dmabuf_args& args) {
   const int fd = static_cast<int>(args.dmabuf_fd);
-  const off_t offset = lseek(fd, 0, SEEK_CUR);
-  const auto buffer = offset > 0 ? ExportDirectory::look_up(fd, static_cast<std::uint64_t>(offset)) : std::nullopt;
+  const auto buffer = exported_buffer(fd);
   if (!buffer) return refuse(-EINVAL, "descriptor {} is no buffer of a virtual GPU", fd);
   auto own = std::make_shared<OpenFile>(fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (own->fd < 0) return refuse(-errno, "no descriptor");

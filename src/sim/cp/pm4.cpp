@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/cp/packet_ops.hpp"
 #include "sim/mem/address_map.hpp"
 
 namespace aql::sim {
@@ -239,18 +240,9 @@ Pm4Interpreter::Step Pm4Interpreter::do_wait(const std::uint32_t* body, std::uin
     value = device_.read_register(body[1] & 0x3ffffu);
   }
   const std::uint32_t reference = body[3], masked = value & body[4];
-  bool holds = false;
-  switch (function) {
-  case 0: holds = true; break;
-  case 1: holds = masked < reference; break;
-  case 2: holds = masked <= reference; break;
-  case 3: holds = masked == reference; break;
-  case 4: holds = masked != reference; break;
-  case 5: holds = masked >= reference; break;
-  case 6: holds = masked > reference; break;
-  default: return fail(Errc::invalid_packet_format, fmt::format("WAIT_REG_MEM with function {}", function));
-  }
-  return holds ? Step::next : Step::waiting;
+  const auto holds = wait_holds(function, masked, reference);
+  if (!holds) return fail(Errc::invalid_packet_format, fmt::format("WAIT_REG_MEM with function {}", function));
+  return *holds ? Step::next : Step::waiting;
 }
 
 Pm4Interpreter::Step Pm4Interpreter::do_copy_data(const std::uint32_t* body, std::uint32_t) {
@@ -282,62 +274,18 @@ Pm4Interpreter::Step Pm4Interpreter::do_copy_data(const std::uint32_t* body, std
   }
 }
 
-namespace {
-
-// TC_OP: bit 6 set without return value, bit 5 set for 64 bits; the rest is the operation.
-template <class T>
-bool atomic_operation(T& memory, std::uint32_t operation, T data, T compare, T& old) {
-  using Signed = std::make_signed_t<T>;
-  std::atomic_ref target{memory};
-  old = target.load(std::memory_order_relaxed);
-  for (;;) {
-    T wanted = old;
-    switch (operation) {
-    case 0x07: wanted = data; break;
-    case 0x08: wanted = old == compare ? data : old; break;
-    case 0x0f: wanted = old + data; break;
-    case 0x10: wanted = old - data; break;
-    case 0x11: wanted = static_cast<Signed>(data) < static_cast<Signed>(old) ? data : old; break;
-    case 0x12: wanted = std::min(data, old); break;
-    case 0x13: wanted = static_cast<Signed>(data) > static_cast<Signed>(old) ? data : old; break;
-    case 0x14: wanted = std::max(data, old); break;
-    case 0x15: wanted = old & data; break;
-    case 0x16: wanted = old | data; break;
-    case 0x17: wanted = old ^ data; break;
-    case 0x18: wanted = old >= data ? 0 : old + 1; break;
-    case 0x19: wanted = old == 0 || old > data ? data : old - 1; break;
-    default: return false;
-    }
-    if (target.compare_exchange_weak(old, wanted, std::memory_order_acq_rel)) return true;
-  }
-}
-
-} // namespace
-
 Pm4Interpreter::Step Pm4Interpreter::do_atomic(const std::uint32_t* body, std::uint32_t) {
   const std::uint32_t tc_op = body[0] & 0x7fu, command = body[0] >> 8 & 0xfu;
-  const bool wide = (tc_op & 0x20u) != 0;
-  const std::uint32_t operation = tc_op & 0x1fu;
-  const unsigned bytes = wide ? 8 : 4;
+  const unsigned bytes = tc_is_wide(tc_op) ? 8 : 4;
   const std::uint64_t address = address_of(body[1], body[2]);
   auto* host = address % bytes == 0 ? device_.memory(address, bytes, kRead | kWrite) : nullptr;
   if (host == nullptr)
     return fail(Errc::memory_fault, fmt::format("atomic on {} bytes at {:#x}: {}", bytes, address, device_.describe(address)));
   const std::uint64_t data = body[3] | static_cast<std::uint64_t>(body[4]) << 32,
                       compare = body[5] | static_cast<std::uint64_t>(body[6]) << 32;
-  bool known = false, equal = true;
-  if (wide) {
-    std::uint64_t old = 0;
-    known = atomic_operation(*reinterpret_cast<std::uint64_t*>(host), operation, data, compare, old);
-    equal = old == compare;
-  } else {
-    std::uint32_t old = 0;
-    known = atomic_operation(*reinterpret_cast<std::uint32_t*>(host), operation, static_cast<std::uint32_t>(data),
-                             static_cast<std::uint32_t>(compare), old);
-    equal = old == static_cast<std::uint32_t>(compare);
-  }
+  const auto [known, equal] = tc_atomic_at(host, tc_op, data, compare);
   if (!known) return fail(Errc::unsupported, fmt::format("ATOMIC_MEM with operation {:#x}", tc_op));
-  return command == 1 && operation == 0x08 && !equal ? Step::waiting : Step::next; // loop until the comparison holds
+  return command == 1 && tc_operation(tc_op) == kTcCompareSwap && !equal ? Step::waiting : Step::next; // loop until the comparison holds
 }
 
 Pm4Interpreter::Step Pm4Interpreter::do_release(const std::uint32_t* body, std::uint32_t count) {

@@ -77,6 +77,16 @@ Processor::Entry* Processor::find(QueueId id) {
   return found == queues_.end() ? nullptr : &*found;
 }
 
+template <class... Arguments>
+QueueId Processor::add_queue(const Arguments&... arguments) {
+  const std::lock_guard lock{mutex_};
+  const QueueId id = next_id_++;
+  queues_.push_back({std::make_shared<HwQueue>(engine_, *this, id, arguments...), false, false});
+  queues_changed_.store(true, std::memory_order_release);
+  engine_.processor_sleeper.wake();
+  return id;
+}
+
 Result<QueueId> Processor::create_queue(const QueueConfig& config) {
   const auto refuse = [](std::string detail) {
     return std::unexpected(Error{Errc::invalid_queue_creation, 0, std::move(detail), "create_queue"});
@@ -91,12 +101,7 @@ Result<QueueId> Processor::create_queue(const QueueConfig& config) {
     return refuse(fmt::format("the ring of {} packets at {:#x} is not mapped for reading and writing: {}", hsa.size,
                               hsa.base_address, engine_.map.describe(hsa.base_address)));
   }
-  const std::lock_guard lock{mutex_};
-  const QueueId id = next_id_++;
-  queues_.push_back({std::make_shared<HwQueue>(engine_, *this, id, config, reinterpret_cast<abi::Slot*>(ring)), false, false});
-  queues_changed_.store(true, std::memory_order_release);
-  engine_.processor_sleeper.wake();
-  return id;
+  return add_queue(config, reinterpret_cast<abi::Slot*>(ring));
 }
 
 Result<QueueId> Processor::create_pm4_queue(const Pm4QueueConfig& config) {
@@ -111,12 +116,7 @@ Result<QueueId> Processor::create_pm4_queue(const Pm4QueueConfig& config) {
     return refuse(fmt::format("the ring of {} dwords at {:#x} is not mapped: {}", config.ring_dwords, config.ring_address,
                               engine_.map.describe(config.ring_address)));
   }
-  const std::lock_guard lock{mutex_};
-  const QueueId id = next_id_++;
-  queues_.push_back({std::make_shared<HwQueue>(engine_, *this, id, config), false, false});
-  queues_changed_.store(true, std::memory_order_release);
-  engine_.processor_sleeper.wake();
-  return id;
+  return add_queue(config);
 }
 
 Result<QueueId> Processor::create_sdma_queue(const SdmaQueueConfig& config) {
@@ -132,12 +132,7 @@ Result<QueueId> Processor::create_sdma_queue(const SdmaQueueConfig& config) {
     return refuse(fmt::format("the ring of {} bytes at {:#x} is not mapped: {}", config.ring_bytes, config.ring_address,
                               engine_.map.describe_access(config.ring_address, config.ring_bytes, kRead)));
   }
-  const std::lock_guard lock{mutex_};
-  const QueueId id = next_id_++;
-  queues_.push_back({std::make_shared<HwQueue>(engine_, *this, id, config), false, false});
-  queues_changed_.store(true, std::memory_order_release);
-  engine_.processor_sleeper.wake();
-  return id;
+  return add_queue(config);
 }
 
 void Processor::wait_until(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done) {

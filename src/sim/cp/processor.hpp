@@ -79,6 +79,9 @@ private:
   // Memory may change what queues wait for without anybody telling us.
   [[nodiscard]] bool must_look_again() const noexcept;
   [[nodiscard]] Entry* find(QueueId id);
+  // A queue of any kind joins: `arguments` are those of its constructor behind the id.
+  template <class... Arguments>
+  QueueId add_queue(const Arguments&... arguments);
 
   Engine& engine_;
   HostView view_;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 
 #include <fmt/format.h>
+
+#include "sim/cp/packet_ops.hpp"
 
 namespace aql::sim {
 namespace {
@@ -36,18 +37,6 @@ constexpr std::uint32_t kCountMask = 0x3fffffu; // byte and dword counts have 22
   case timestamp: return sub <= kTimestampGetGlobal ? 3 : 0;
   case srbm_write: return 3;
   default: return 0;
-  }
-}
-
-[[nodiscard]] bool holds(std::uint32_t function, std::uint32_t value, std::uint32_t reference) noexcept {
-  switch (function) {
-  case 0: return true;
-  case 1: return value < reference;
-  case 2: return value <= reference;
-  case 3: return value == reference;
-  case 4: return value != reference;
-  case 5: return value >= reference;
-  default: return value > reference;
   }
 }
 
@@ -174,7 +163,7 @@ SdmaInterpreter::Step SdmaInterpreter::store(std::uint64_t address, unsigned byt
 // of this stack handles). Registers: an HDP flush is done at once, as the host's memory is what the device sees.
 SdmaInterpreter::Step SdmaInterpreter::do_poll(const std::uint32_t* p) {
   const std::uint32_t function = p[0] >> 28 & 7u;
-  if (function == 7) return fail(Errc::invalid_packet_format, "POLL_REGMEM with function 7; 0 to 6 exist");
+  if (!wait_holds(function, 0, 0)) return fail(Errc::invalid_packet_format, "POLL_REGMEM with function 7; 0 to 6 exist");
   if ((p[0] & kMemoryPoll) == 0) {
     if ((p[0] & kHdpFlush) != 0 || function == 0) return Step::next;
     return fail(Errc::unsupported, fmt::format("POLL_REGMEM of register {:#x}, which the software GPU does not have", p[1] >> 2));
@@ -186,52 +175,23 @@ SdmaInterpreter::Step SdmaInterpreter::do_poll(const std::uint32_t* p) {
                 fmt::format("4 bytes at {:#x} cannot be read: {}", address, map_.describe_access(address, 4, kRead)));
   }
   const std::uint32_t value = std::atomic_ref{*word}.load(std::memory_order_acquire) & p[4];
-  return holds(function, value, p[3]) ? Step::next : Step::waiting;
+  return *wait_holds(function, value, p[3]) ? Step::next : Step::waiting;
 }
 
-// The operation is a TC_OP: bit 5 set for 64 bits, bit 6 set without return value (which goes nowhere here).
 SdmaInterpreter::Step SdmaInterpreter::do_atomic(const std::uint32_t* p) {
   const std::uint32_t tc_op = p[0] >> 25;
-  const auto operation = [tc_op]() -> std::optional<AtomicOp> {
-    switch (tc_op & 0x1fu) {
-    case 0x07: return AtomicOp::swap;
-    case 0x08: return AtomicOp::cmpswap;
-    case 0x0f: return AtomicOp::add;
-    case 0x10: return AtomicOp::sub;
-    case 0x11: return AtomicOp::smin;
-    case 0x12: return AtomicOp::umin;
-    case 0x13: return AtomicOp::smax;
-    case 0x14: return AtomicOp::umax;
-    case 0x15: return AtomicOp::and_;
-    case 0x16: return AtomicOp::or_;
-    case 0x17: return AtomicOp::xor_;
-    case 0x18: return AtomicOp::inc;
-    case 0x19: return AtomicOp::dec;
-    default: return std::nullopt;
-    }
-  }();
-  if (!operation) return fail(Errc::unsupported, fmt::format("ATOMIC with operation {}", tc_op));
-  const bool wide = (tc_op & 0x20u) != 0;
-  const std::uint64_t address = pair(p[1], p[2]), data = pair(p[3], p[4]), compare = pair(p[5], p[6]);
-  if (address % (wide ? 8 : 4) != 0)
-    return fail(Errc::memory_fault, fmt::format("ATOMIC on {} bytes at {:#x}, which is not aligned", wide ? 8 : 4, address));
-  Fault bad;
-  bool equal = false, performed = false;
-  const std::uint64_t addresses[64] = {address}; // the port reads whole waves; only lane 0 is active
-  if (wide) {
-    const std::uint64_t in[64] = {data}, expected[64] = {compare};
-    std::uint64_t old[64] = {};
-    performed = port_.atomic64(*operation, addresses, 1, in, expected, old, {}, bad);
-    equal = old[0] == compare;
-  } else {
-    const std::uint32_t in[64] = {static_cast<std::uint32_t>(data)}, expected[64] = {static_cast<std::uint32_t>(compare)};
-    std::uint32_t old[64] = {};
-    performed = port_.atomic32(*operation, addresses, 1, in, expected, old, {}, bad);
-    equal = old[0] == expected[0];
+  if (!tc_is_known(tc_op)) return fail(Errc::unsupported, fmt::format("ATOMIC with operation {}", tc_op));
+  const unsigned bytes = tc_is_wide(tc_op) ? 8 : 4;
+  const std::uint64_t address = pair(p[1], p[2]);
+  if (address % bytes != 0) return fail(Errc::memory_fault, fmt::format("ATOMIC on {} bytes at {:#x}, which is not aligned", bytes, address));
+  std::byte* const host = view_.get(address, bytes, kRead | kWrite);
+  if (host == nullptr) {
+    return fail(Errc::memory_fault, fmt::format("{} bytes at {:#x} cannot be written: {}", bytes, address,
+                                                map_.describe_access(address, bytes, kRead | kWrite)));
   }
-  if (!performed) return fault(bad);
+  const bool equal = tc_atomic_at(host, tc_op, pair(p[3], p[4]), pair(p[5], p[6])).equal;
   device_.stored();
-  return (p[0] & kAtomicLoop) != 0 && *operation == AtomicOp::cmpswap && !equal ? Step::waiting : Step::next;
+  return (p[0] & kAtomicLoop) != 0 && tc_operation(tc_op) == kTcCompareSwap && !equal ? Step::waiting : Step::next;
 }
 
 SdmaInterpreter::Step SdmaInterpreter::do_timestamp(const std::uint32_t* p) {
