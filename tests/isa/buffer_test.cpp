@@ -162,7 +162,7 @@ TEST_CASE("buffer: every untyped instruction agrees with the model in raw, struc
           if (model::access_bytes(c.name) == 8) r.stride = r.stride / 8 * 8;
         }
         const std::uint32_t stride = stride_of(r, false);
-        const auto lanes = place(f, c, r, atomic ? model::access_bytes(c.name) : 4);
+        const auto lanes = place(f, c, r, atomic ? model::access_bytes(c.name) : round % 2 == 0 ? 4 : 1);
         std::array<model::Regs, 64> want;
         for (unsigned l = 0; l < 64; ++l) {
           model::LaneState state{.data = f.registers(c.acc, 8, l), .result = f.registers(c.acc, first, l), .f32 = {}, .f64 = {}};
@@ -194,7 +194,7 @@ TEST_CASE("buffer: every typed instruction agrees with the model in every format
           auto r = pick_resource(f, round);
           const std::uint32_t format_field = c.code.words[0] >> 19;
           const unsigned data = from_instruction ? format_field & 15 : r.data, number = from_instruction ? (format_field >> 4) & 7 : r.number;
-          const auto lanes = place(f, c, r, 4);
+          const auto lanes = place(f, c, r, round % 4 < 2 ? 4 : 1);
           const unsigned identity[4] = {4, 5, 6, 7};
           std::array<model::Regs, 64> want;
           for (unsigned l = 0; l < 64; ++l) {
@@ -227,7 +227,7 @@ TEST_CASE("buffer: loads to LDS put lane l's data at M0 + offset + l times 4, or
         if (r.add_tid && !is_typed(c)) r.data = 0;
         const std::uint32_t stride = stride_of(r, is_typed(c)), m0 = round == 7 ? 65500 : static_cast<std::uint32_t>(f.random() % 60000);
         f.bench.s(kM0) = m0;
-        const auto lanes = place(f, c, r, 4);
+        const auto lanes = place(f, c, r, round < 4 ? 4 : 1);
         for (unsigned l = 0; l < 64; ++l) {
           if (!f.active(l)) continue;
           const unsigned dwords = is_typed(c) ? 1 : std::max(1u, model::access_bytes(c.name.rfind("lds_", 0) == 0 ? c.name.substr(4) : "load_dword") / 4);
@@ -307,6 +307,22 @@ TEST_CASE("buffer: a private buffer reaches each lane's own dwords", "[isa]") {
   }
   REQUIRE(b.run("buffer_store_dword v8, v2, s[8:11], s12 offen offset:4"));
   CHECK(scratch.as<std::uint32_t>()[3 * 64 + 17] == 117);
+}
+
+TEST_CASE("buffer: an unaligned access of a private buffer goes on in the lane's own next dword", "[isa]") {
+  IsaBench b(Arch::gfx90a);
+  const auto scratch = b.buffer(64 * 16);
+  b.s(8) = static_cast<std::uint32_t>(scratch.address);
+  b.s(9) = static_cast<std::uint32_t>(scratch.address >> 32) | 0x80000000u;
+  b.s(10) = 0xffffffff;
+  b.s(11) = 0x00e00000;
+  for (unsigned l = 0; l < 64; ++l) b.v(8, l) = 0xaabb0000u + l;
+  REQUIRE(b.run("buffer_store_dword v8, off, s[8:11], 0 offset:2\n buffer_load_dword v16, off, s[8:11], 0 offset:2\n"
+                "buffer_load_ushort v17, off, s[8:11], 0 offset:3"));
+  CHECK(scratch.as<std::uint32_t>()[17] == 17u << 16);
+  CHECK(scratch.as<std::uint32_t>()[64 + 17] == 0xaabb);
+  CHECK(b.v(16, 17) == 0xaabb0011);
+  CHECK(b.v(17, 17) == 0xbb00);
 }
 
 TEST_CASE("buffer: an unbound resource reads 0 and writes nothing", "[isa]") {

@@ -4,6 +4,8 @@
 //   raw         no index, or no stride: byte offset without soffset against num_records
 //   structured  index and stride: index against num_records
 // Loads of several dwords are checked dword by dword; formats and atomics all or nothing.
+// An unaligned access to a swizzled buffer goes on in the next row: swizzling is of offsets, byte by byte, before base and soffset
+// come in. LLVM builds on that for private memory (its feature unaligned-scratch-access, on for all of gfx9).
 #include "sim/exec/mem_buffer.hpp"
 
 #include <algorithm>
@@ -89,6 +91,16 @@ struct Access {
 
   // Dwords of one lane lie together.
   [[nodiscard]] bool contiguous() const noexcept { return !resource.swizzle; }
+  // A piece of `bytes`, at most a dword, crosses from one row of a swizzled buffer to the next.
+  [[nodiscard]] bool torn(std::uint64_t exec, std::uint32_t bytes) const noexcept {
+    if (!resource.swizzle || bytes == 1) return false;
+    std::uint32_t low = 0;
+    for (unsigned l = 0; l < kLanes; ++l) low |= offset[l];
+    if (low % 4 == 0) return false;
+    bool found = false;
+    for_lanes(exec, [&](unsigned l) { found = found || offset[l] % 4 + bytes > 4; });
+    return found;
+  }
   // No two lanes touch the same byte: swizzled private memory of whole waves.
   [[nodiscard]] bool lanes_apart() const noexcept { return resource.swizzle && resource.add_tid && !structured && resource.index_stride == kLanes; }
 };
@@ -117,6 +129,37 @@ bool pieces(Wave& wave, const Inst& inst, const Access& access, bool is_load, un
   return true;
 }
 
+// The same byte by byte, for torn accesses. `good`: by dword.
+bool torn_pieces(Wave& wave, const Inst& inst, const Access& access, bool is_load, unsigned bytes, const std::uint64_t* good, Rows data) {
+  alignas(64) std::uint64_t address[16][kLanes];
+  alignas(64) std::uint32_t byte[kLanes];
+  for (unsigned n = 0; n < bytes; ++n) {
+    access.place(good[n / 4], n, address[n]);
+    if (!wave.port->check(address[n], good[n / 4], 1, is_load ? FaultAccess::read : FaultAccess::write, *wave.fault)) return false;
+  }
+  if (is_load) {
+    for (unsigned n = 0; n < bytes; ++n) {
+      GlobalSpace space{wave, inst, address[n]};
+      if (!space.load_small(good[n / 4], 1, byte)) return false;
+      for_lanes(good[n / 4], [&](unsigned l) { data[n / 4][l] = (n % 4 == 0 ? 0 : data[n / 4][l]) | byte[l] << (n % 4 * 8); });
+    }
+    return true;
+  }
+  const auto store = [&](std::uint64_t lanes) {
+    for (unsigned n = 0; n < bytes; ++n) {
+      for (unsigned l = 0; l < kLanes; ++l) byte[l] = data[n / 4][l] >> (n % 4 * 8);
+      GlobalSpace space{wave, inst, address[n]};
+      if ((good[n / 4] & lanes) != 0 && !space.store_small(good[n / 4] & lanes, 1, byte)) return false;
+    }
+    return true;
+  };
+  if (access.lanes_apart()) return store(~std::uint64_t{0});
+  for (std::uint64_t lane = 1; lane != 0; lane <<= 1) {
+    if (!store(lane)) return false;
+  }
+  return true;
+}
+
 // Dwords of a lane may be in or out of range one by one, or scattered by swizzling.
 bool dwords(Wave& wave, const Inst& inst, const MemOp& op, const Access& access, std::uint64_t exec, Rows data) {
   const bool is_load = op.kind != MemKind::store;
@@ -128,7 +171,9 @@ bool dwords(Wave& wave, const Inst& inst, const MemOp& op, const Access& access,
     good[d] = access.place(exec, d * 4, address[d]);
     together = together && good[d] == good[0];
   }
-  if (together) {
+  if (access.torn(exec, 4)) {
+    if (!torn_pieces(wave, inst, access, is_load, op.bytes, good, data)) return false;
+  } else if (together) {
     GlobalSpace space{wave, inst, address[0]};
     if (!(is_load ? space.load(good[0], n, data) : space.store(good[0], n, data))) return false;
   } else if (!pieces(wave, inst, access, is_load, n, address, good, data)) {
@@ -145,7 +190,7 @@ bool small_load(Wave& wave, const Inst& inst, const MemOp& op, const Access& acc
   alignas(64) std::uint32_t raw[kLanes] = {};
   const std::uint64_t good = access.place(exec, 0, address);
   GlobalSpace space{wave, inst, address};
-  if (!space.load_small(good, op.bytes, raw)) return false;
+  if (!(access.torn(exec, op.bytes) ? torn_pieces(wave, inst, access, true, op.bytes, &good, &raw) : space.load_small(good, op.bytes, raw))) return false;
   put_small(wave, op, exec, raw, out);
   return true;
 }
@@ -165,12 +210,17 @@ bool typed(Wave& wave, const Inst& inst, const MemOp& op, const Access& access, 
 
   // In range as a whole, or not at all.
   std::uint64_t good = exec;
-  for (unsigned w = 0; w < words; ++w) good &= access.place(exec, w * 4, address[w], std::min(4u, format.bytes - w * 4u) - 1);
+  const bool torn = access.torn(exec, std::min<std::uint32_t>(4, format.bytes));
+  if (torn) {
+    for (unsigned n = 0; n < format.bytes; ++n) good &= access.place(exec, n, address[0]);
+  }
+  for (unsigned w = 0; w < words; ++w) good &= access.place(exec, w * 4, address[w], torn ? 0 : std::min(4u, format.bytes - w * 4u) - 1);
   if (words == 0) good = 0;
   const std::uint64_t all_good[4] = {good, good, good, good};
   GlobalSpace space{wave, inst, address[0]};
   const auto transfer = [&] {
     if (good == 0) return true;
+    if (torn) return torn_pieces(wave, inst, access, is_load, format.bytes, all_good, memory);
     if (small) return is_load ? space.load_small(good, format.bytes, memory[0]) : space.store_small(good, format.bytes, memory[0]);
     if (access.contiguous()) return is_load ? space.load(good, words, memory) : space.store(good, words, memory);
     return pieces(wave, inst, access, is_load, words, address, all_good, memory);
@@ -224,6 +274,7 @@ bool store_lds(Wave& wave, const Inst& inst, const Access& access, std::uint64_t
   LdsSpace lds{wave, from};
   const std::uint64_t good = lds.in_range(access.place(exec, 0, address), 4);
   lds.load(good, 1, data);
+  if (access.torn(exec, 4)) return torn_pieces(wave, inst, access, false, 4, &good, data);
   GlobalSpace space{wave, inst, address};
   return space.store(good, 1, data);
 }
@@ -251,6 +302,12 @@ bool run(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t exec) {
     alignas(64) std::uint64_t address[kLanes];
     const std::uint64_t good = access.place(exec, 0, address, op.kind == MemKind::atomic ? op.bytes - 1u : 0u);
     GlobalSpace space{wave, inst, address};
+    if (op.kind == MemKind::store_small && access.torn(exec, op.bytes)) { // halves
+      alignas(64) std::uint32_t half[1][kLanes];
+      const std::uint32_t* in = rows(wave, inst.src[1])[0];
+      for (unsigned l = 0; l < kLanes; ++l) half[0][l] = op.half == Half::high ? in[l] >> 16 : in[l];
+      return torn_pieces(wave, inst, access, false, op.bytes, &good, half);
+    }
     if (good != 0 && !perform(space, wave, inst, op, good)) return false;
     if (op.kind == MemKind::atomic && inst.dst.kind != isa::OperandKind::none) {
       const Rows out = rows(wave, inst.dst);
