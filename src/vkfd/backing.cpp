@@ -12,6 +12,22 @@
 
 namespace aql::vkfd {
 
+View::View(int fd, std::uint64_t offset, std::uint64_t size, int protection) noexcept : size_(size) {
+  void* host = mmap(nullptr, size, protection, MAP_SHARED | MAP_NORESERVE, fd, static_cast<off_t>(offset));
+  if (host == MAP_FAILED) return;
+  (void)madvise(host, size, MADV_DONTFORK);
+  host_ = static_cast<std::byte*>(host);
+}
+View::~View() {
+  if (host_ != nullptr) (void)munmap(host_, size_);
+}
+View::View(View&& other) noexcept : host_(std::exchange(other.host_, nullptr)), size_(other.size_) {}
+View& View::operator=(View&& other) noexcept {
+  std::swap(host_, other.host_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
 BackingFile::~BackingFile() {
   if (fd_ >= 0) close(fd_);
 }
@@ -47,17 +63,6 @@ int BackingFile::open_again(int flags) const noexcept {
   if (fd >= 0) return fd;
   return fcntl(fd_, (flags & O_CLOEXEC) != 0 ? F_DUPFD_CLOEXEC : F_DUPFD, 0); // no /proc
 }
-
-std::byte* BackingFile::map(std::uint64_t offset, std::uint64_t size) const noexcept { return map_fd(fd_, offset, size); }
-
-std::byte* BackingFile::map_fd(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
-  void* host = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, static_cast<off_t>(offset));
-  if (host == MAP_FAILED) return nullptr;
-  (void)madvise(host, size, MADV_DONTFORK);
-  return static_cast<std::byte*>(host);
-}
-
-void BackingFile::unmap(std::byte* host, std::uint64_t size) noexcept { (void)munmap(host, size); }
 
 std::uint64_t OffsetAllocator::take(std::uint64_t size) {
   const std::lock_guard lock{mutex_};

@@ -8,12 +8,31 @@
 #include <map>
 #include <mutex>
 
+#include <sys/mman.h>
+
 #include <aql/error.hpp>
 
 namespace aql::vkfd {
 
 inline constexpr std::uint64_t kPage = 4096;
 [[nodiscard]] constexpr std::uint64_t round_to_page(std::uint64_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
+
+// A mapping of our own, unmapped with its owner. A forked child does not get it.
+class View {
+public:
+  View() = default;
+  // Empty and errno if the host refuses.
+  View(int fd, std::uint64_t offset, std::uint64_t size, int protection = PROT_READ | PROT_WRITE) noexcept;
+  ~View();
+  View(View&& other) noexcept;
+  View& operator=(View&& other) noexcept;
+  [[nodiscard]] std::byte* get() const noexcept { return host_; }
+  explicit operator bool() const noexcept { return host_ != nullptr; }
+
+private:
+  std::byte* host_ = nullptr;
+  std::uint64_t size_ = 0;
+};
 
 // A memfd by which one device file is known. Descriptors of it are told by their inode, so that dup, fork, exec and passing
 // between processes need no bookkeeping.
@@ -31,10 +50,7 @@ public:
   }
   // A new descriptor with a position of its own, or -1 and errno.
   [[nodiscard]] int open_again(int flags) const noexcept;
-  // Our own view of a range; a forked child does not get it. Null and errno on failure.
-  [[nodiscard]] std::byte* map(std::uint64_t offset, std::uint64_t size) const noexcept;
-  [[nodiscard]] static std::byte* map_fd(int fd, std::uint64_t offset, std::uint64_t size) noexcept;
-  static void unmap(std::byte* host, std::uint64_t size) noexcept;
+  [[nodiscard]] View map(std::uint64_t offset, std::uint64_t size) const noexcept { return {fd_, offset, size}; }
 
 private:
   int fd_ = -1;

@@ -17,11 +17,14 @@ struct Events::Waiter {
   bool destroyed = false;
 };
 
-void Events::set_page(std::uint64_t* slots) {
+bool Events::set_page(std::uint64_t* slots, View owner) {
   const std::lock_guard lock{mutex_};
+  if (slots_ != nullptr) return false;
   slots_ = slots;
+  page_ = std::move(owner);
   for (std::uint32_t i = 0; i < KFD_SIGNAL_EVENT_LIMIT; ++i)
     std::atomic_ref{slots_[i]}.store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
+  return true;
 }
 
 bool Events::has_page() const {

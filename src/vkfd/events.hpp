@@ -12,14 +12,15 @@
 #include <optional>
 #include <vector>
 
+#include "vkfd/backing.hpp"
 #include "vkfd/kfd_abi.hpp"
 
 namespace aql::vkfd {
 
 class Events {
 public:
-  // 32 KiB of 64-bit slots, all unsignaled.
-  void set_page(std::uint64_t* slots);
+  // 32 KiB of 64-bit slots, which become unsignaled; `owner` may hold them. false: there is a page already.
+  bool set_page(std::uint64_t* slots, View owner = {});
   [[nodiscard]] bool has_page() const;
 
   struct Created {
@@ -61,6 +62,7 @@ private:
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Event> events_;
   std::uint32_t next_signal_ = 1, next_other_ = kfd::kFirstNonsignalEvent;
+  View page_; // if it is ours
   std::uint64_t* slots_ = nullptr;
 };
 

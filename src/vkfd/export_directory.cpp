@@ -2,7 +2,6 @@
 
 #include <mutex>
 
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 namespace aql::vkfd {
@@ -17,19 +16,7 @@ struct Directory {
 };
 static_assert(sizeof(Directory) <= ExportDirectory::kBytes);
 
-class View {
-public:
-  explicit View(int fd, int protection) : host_(mmap(nullptr, ExportDirectory::kBytes, protection, MAP_SHARED, fd, 0)) {}
-  ~View() {
-    if (host_ != MAP_FAILED) munmap(host_, ExportDirectory::kBytes);
-  }
-  View(const View&) = delete;
-  View& operator=(const View&) = delete;
-  [[nodiscard]] Directory* get() const noexcept { return host_ == MAP_FAILED ? nullptr : static_cast<Directory*>(host_); }
-
-private:
-  void* host_;
-};
+Directory* directory_in(const View& view) noexcept { return reinterpret_cast<Directory*>(view.get()); }
 
 std::mutex g_enter;
 
@@ -37,8 +24,8 @@ std::mutex g_enter;
 
 bool ExportDirectory::enter(const BackingFile& file, const ExportedBuffer& buffer) {
   const std::lock_guard lock{g_enter};
-  const View view{file.fd(), PROT_READ | PROT_WRITE};
-  Directory* d = view.get();
+  const View view = file.map(0, kBytes);
+  Directory* d = directory_in(view);
   if (d == nullptr) return false;
   for (auto& entry : d->entries) {
     const std::uint64_t offset = std::atomic_ref{entry.offset}.load(std::memory_order_acquire);
@@ -58,8 +45,8 @@ std::optional<ExportedBuffer> ExportDirectory::look_up(int fd, std::uint64_t off
   struct stat info{};
   if (offset < kBytes || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || static_cast<std::uint64_t>(info.st_size) <= offset)
     return std::nullopt;
-  const View view{fd, PROT_READ};
-  Directory* d = view.get();
+  const View view{fd, 0, kBytes, PROT_READ};
+  Directory* d = directory_in(view);
   if (d == nullptr || std::atomic_ref{d->magic}.load(std::memory_order_acquire) != kMagic) return std::nullopt;
   for (auto& entry : d->entries) {
     const std::uint64_t at = std::atomic_ref{entry.offset}.load(std::memory_order_acquire);

@@ -26,7 +26,8 @@ struct GpuContext {
   OffsetAllocator offsets;
   std::atomic<std::uint64_t> vram_used{0};
   std::atomic<bool> vm_acquired{false};
-  std::uint64_t* doorbells = nullptr; // kDoorbells
+  View doorbell_view;
+  std::uint64_t* doorbells = nullptr; // kDoorbells, in the view
   std::atomic<std::uint64_t> trap_handler{0}, trap_memory{0}, scratch_va{0};
 
   // Null and errno's reason in the log if it cannot be made.

@@ -14,20 +14,23 @@ int create_event(Process& process, kfd_ioctl_create_event_args& args) {
   Events& events = process.events();
   if (args.event_page_offset != 0) {
     // The program brings the page: a buffer's handle. Once.
-    if (events.has_page()) return refuse(-EEXIST, "the process has an event page already");
+    const auto second = [] { return refuse(-EEXIST, "the process has an event page already"); };
+    if (events.has_page()) return second();
     const auto bo = process.memory().find(args.event_page_offset);
     if (!bo || bo->offset == 0 || bo->imported)
       return refuse(-EINVAL, "no buffer of the device has the handle {:#x}", args.event_page_offset);
     if (bo->size < Process::kEventPageBytes)
       return refuse(-EINVAL, "an event page of {} bytes; {} are needed", bo->size, Process::kEventPageBytes);
-    // A view of our own, for good: the program may free the buffer.
-    auto* page = process.gpus()[bo->gpu]->memory.map(bo->offset, Process::kEventPageBytes);
-    if (page == nullptr) return refuse(-ENOMEM, "the host refuses to map the event page");
-    events.set_page(reinterpret_cast<std::uint64_t*>(page));
+    // A view of our own, of pages that no other buffer gets: the program may free this one.
+    if (!process.memory().keep_pages(args.event_page_offset)) return refuse(-EINVAL, "the buffer was freed meanwhile");
+    View page = process.gpus()[bo->gpu]->memory.map(bo->offset, Process::kEventPageBytes);
+    if (!page) return refuse(-ENOMEM, "the host refuses to map the event page");
+    auto* slots = reinterpret_cast<std::uint64_t*>(page.get());
+    if (!events.set_page(slots, std::move(page))) return second();
   }
   const bool signal = args.event_type == KFD_IOC_EVENT_SIGNAL || args.event_type == KFD_IOC_EVENT_DEBUG_EVENT;
   if (signal && !events.has_page()) {
-    events.set_page(process.own_event_page());
+    (void)events.set_page(process.own_event_page()); // or another thread did
     args.event_page_offset = Process::kEventPageOffset;
   }
   Events::Created created;

@@ -29,13 +29,11 @@ struct OpenFile {
 
 // Puts a buffer on the list of those that others may see, where it stays: its memory is not used again.
 int publish(Process& process, std::uint64_t handle, Bo& out) {
-  const auto bo = process.memory().find(handle);
-  if (!bo) return refuse(-EINVAL, "no buffer has the handle {:#x}", handle);
-  if (bo->offset == 0 || bo->imported) return refuse(-EINVAL, "the buffer at {:#x} is no memory of this process's device", bo->va);
+  const auto bo = process.memory().keep_pages(handle);
+  if (!bo) return refuse(-EINVAL, "no buffer of this process's device has the handle {:#x}", handle);
   GpuContext& gpu = *process.gpus()[bo->gpu];
   if (!ExportDirectory::enter(gpu.memory, {bo->offset, bo->size, bo->flags, gpu.id.gpu_id}))
     return refuse(-ENOMEM, "the list of exported buffers is full");
-  process.memory().keep_for_others(handle);
   out = *bo;
   return 0;
 }
@@ -50,9 +48,9 @@ int adopt(Process& process, std::shared_ptr<OpenFile> file, const ExportedBuffer
   bo.flags = buffer.flags;
   bo.va = va;
   bo.size = buffer.size;
-  bo.host = BackingFile::map_fd(file->fd, buffer.offset, buffer.size);
-  if (bo.host == nullptr) return refuse(-ENOMEM, "the host refuses to map {} bytes", buffer.size);
-  bo.owns_view = true;
+  bo.view = std::make_shared<const View>(file->fd, buffer.offset, buffer.size);
+  if (!*bo.view) return refuse(-ENOMEM, "the host refuses to map {} bytes", buffer.size);
+  bo.host = bo.view->get();
   bo.imported_fd = file->fd;
   bo.imported_offset = buffer.offset;
   bo.imported = std::move(file);

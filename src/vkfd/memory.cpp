@@ -95,13 +95,13 @@ int Memory::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args, std::uint64_t fix
       }
     }
     bo.offset = gpu->offsets.take(bo.size);
-    bo.host = bo.offset != 0 ? gpu->memory.map(bo.offset, bo.size) : nullptr;
-    if (bo.host == nullptr) {
+    if (bo.offset != 0) bo.view = std::make_shared<const View>(gpu->memory.map(bo.offset, bo.size));
+    if (!bo.view || !*bo.view) {
       if (bo.offset != 0) gpu->offsets.give(bo.offset, bo.size);
       if (vram) gpu->vram_used.fetch_sub(bo.size, std::memory_order_relaxed);
       return refuse(-ENOMEM, "the host has no room for {} bytes", bo.size);
     }
-    bo.owns_view = true;
+    bo.host = bo.view->get();
     args.mmap_offset = bo.offset;
   }
   if (is_user(bo)) user_ranges_.add(reinterpret_cast<std::uint64_t>(bo.host), reinterpret_cast<std::uint64_t>(bo.host) + bo.size);
@@ -133,9 +133,7 @@ int Memory::free(std::uint64_t handle) {
   }
   if (is_user(bo) && bo.host != nullptr)
     user_ranges_.remove(reinterpret_cast<std::uint64_t>(bo.host), reinterpret_cast<std::uint64_t>(bo.host) + bo.size);
-  if (!bo.owns_view) return 0;
-  BackingFile::unmap(bo.host, bo.size);
-  if (bo.imported || bo.kept) return 0; // kept: other processes may go on with it
+  if (!bo.view || bo.imported || bo.kept) return 0;
   GpuContext& gpu = *gpus_[bo.gpu];
   (void)fallocate(gpu.memory.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(bo.offset),
                   static_cast<off_t>(bo.size));
@@ -181,22 +179,30 @@ int Memory::map(std::uint64_t handle, std::span<const std::uint32_t> gpu_ids, st
 }
 
 int Memory::unmap(std::uint64_t handle, std::span<const std::uint32_t> gpu_ids, std::uint32_t& done) {
-  // Queues that read or write there are stopped first, without our lock.
-  const auto found = find(handle);
+  auto found = find(handle);
   if (!found) return refuse(-EINVAL, "no buffer has the handle {:#x}", handle);
-  for (const std::uint32_t id : gpu_ids) {
-    if (GpuContext* gpu = gpu_of(id); gpu != nullptr && (found->mapped >> gpu->index & 1) != 0)
-      before_unmap_(gpu->index, found->va, found->va + found->size);
-  }
-  const std::lock_guard lock{mutex_};
-  const auto it = bos_.find(handle);
-  if (it == bos_.end()) return refuse(-EINVAL, "no buffer has the handle {:#x}", handle);
-  for (; done < gpu_ids.size(); ++done) {
-    GpuContext* gpu = gpu_of(gpu_ids[done]);
-    if (gpu == nullptr) return refuse(-EINVAL, "no GPU has the id {}", gpu_ids[done]);
-    unmap_on(it->second, *gpu);
-  }
-  return 0;
+  const auto stop_queues = [&] {
+    for (const std::uint32_t id : gpu_ids) {
+      if (GpuContext* gpu = gpu_of(id); gpu != nullptr && (found->mapped >> gpu->index & 1) != 0)
+        stop_queues_(gpu->index, found->va, found->va + found->size);
+    }
+  };
+  const auto unmap_all = [&] {
+    const std::lock_guard lock{mutex_};
+    const auto it = bos_.find(handle);
+    if (it == bos_.end()) return refuse(-EINVAL, "no buffer has the handle {:#x}", handle);
+    found->mapped = it->second.mapped;
+    for (; done < gpu_ids.size(); ++done) {
+      GpuContext* gpu = gpu_of(gpu_ids[done]);
+      if (gpu == nullptr) return refuse(-EINVAL, "no GPU has the id {}", gpu_ids[done]);
+      unmap_on(it->second, *gpu);
+    }
+    return 0;
+  };
+  stop_queues();
+  const int error = unmap_all();
+  stop_queues();
+  return error;
 }
 
 std::optional<Bo> Memory::find(std::uint64_t handle) const {
@@ -206,9 +212,12 @@ std::optional<Bo> Memory::find(std::uint64_t handle) const {
   return it->second;
 }
 
-void Memory::keep_for_others(std::uint64_t handle) {
+std::optional<Bo> Memory::keep_pages(std::uint64_t handle) {
   const std::lock_guard lock{mutex_};
-  if (const auto it = bos_.find(handle); it != bos_.end()) it->second.kept = true;
+  const auto it = bos_.find(handle);
+  if (it == bos_.end() || it->second.offset == 0 || it->second.imported) return std::nullopt;
+  it->second.kept = true;
+  return it->second;
 }
 
 std::optional<Memory::Target> Memory::mmap_target(std::uint32_t gpu, std::uint64_t offset, std::uint64_t size) const {
@@ -234,20 +243,27 @@ void Memory::host_range_gone(std::uint64_t begin, std::uint64_t end) {
       if (overlaps(bo)) gone.push_back(bo);
     }
   }
-  for (const Bo& bo : gone) {
-    for (const auto& gpu : gpus_) {
-      if ((bo.mapped >> gpu->index & 1) != 0) before_unmap_(gpu->index, bo.va, bo.va + bo.size);
+  const auto stop_queues = [&] {
+    for (const Bo& bo : gone) {
+      for (const auto& gpu : gpus_) {
+        if ((bo.mapped >> gpu->index & 1) != 0) stop_queues_(gpu->index, bo.va, bo.va + bo.size);
+      }
+    }
+  };
+  stop_queues();
+  {
+    const std::lock_guard lock{mutex_};
+    for (Bo& old : gone) {
+      const auto it = bos_.find(old.handle);
+      if (it == bos_.end() || !overlaps(it->second)) continue;
+      Bo& bo = it->second;
+      old.mapped = bo.mapped;
+      for (const auto& gpu : gpus_) unmap_on(bo, *gpu);
+      user_ranges_.remove(reinterpret_cast<std::uint64_t>(bo.host), reinterpret_cast<std::uint64_t>(bo.host) + bo.size);
+      bo.host = nullptr; // accesses fault from now on
     }
   }
-  const std::lock_guard lock{mutex_};
-  for (const Bo& old : gone) {
-    const auto it = bos_.find(old.handle);
-    if (it == bos_.end() || !overlaps(it->second)) continue;
-    Bo& bo = it->second;
-    for (const auto& gpu : gpus_) unmap_on(bo, *gpu);
-    user_ranges_.remove(reinterpret_cast<std::uint64_t>(bo.host), reinterpret_cast<std::uint64_t>(bo.host) + bo.size);
-    bo.host = nullptr; // accesses fault from now on
-  }
+  stop_queues();
 }
 
 } // namespace aql::vkfd

@@ -22,12 +22,12 @@ struct Bo {
   std::uint32_t gpu = 0; // index
   std::uint32_t flags = 0;
   std::uint64_t va = 0, size = 0;
-  std::uint64_t offset = 0;  // in the GPU's memory file; 0: none
-  std::byte* host = nullptr; // our view (own), or the program's memory
-  bool owns_view = false;
-  std::uint64_t mapped = 0;       // GPUs, bit by index
-  bool kept = false;              // others may have it: its pages are never used again
-  std::shared_ptr<void> imported; // keeps a foreign memory file open
+  std::uint64_t offset = 0;             // in the GPU's memory file; 0: none
+  std::byte* host = nullptr;            // in our view, or the program's memory
+  std::shared_ptr<const View> view;     // null: memory that others own
+  std::uint64_t mapped = 0;             // GPUs, bit by index
+  bool kept = false;                    // its pages are never used again: others may go on with them
+  std::shared_ptr<const void> imported; // keeps a foreign memory file open
   int imported_fd = -1;
   std::uint64_t imported_offset = 0;
 };
@@ -35,8 +35,8 @@ struct Bo {
 class Memory {
 public:
   Memory(std::span<const std::unique_ptr<GpuContext>> gpus,
-         std::function<void(std::uint32_t gpu, std::uint64_t begin, std::uint64_t end)> before_unmap)
-      : gpus_(gpus), before_unmap_(std::move(before_unmap)) {}
+         std::function<void(std::uint32_t gpu, std::uint64_t begin, std::uint64_t end)> stop_queues)
+      : gpus_(gpus), stop_queues_(std::move(stop_queues)) {}
 
   // All: 0 or -errno.
   int allocate(kfd_ioctl_alloc_memory_of_gpu_args& args, std::uint64_t fixed_mmap_offset, std::byte* fixed_host);
@@ -45,7 +45,8 @@ public:
   int unmap(std::uint64_t handle, std::span<const std::uint32_t> gpu_ids, std::uint32_t& done);
   // Puts a buffer that was made elsewhere under a handle of this process. It can be mapped at `mmap_offset` of the render node.
   std::uint64_t adopt(Bo bo, std::uint64_t& mmap_offset);
-  void keep_for_others(std::uint64_t handle);
+  // The buffer, whose pages are from now on never used for another one, or nothing: no such buffer of the device's memory.
+  [[nodiscard]] std::optional<Bo> keep_pages(std::uint64_t handle);
 
   [[nodiscard]] std::optional<Bo> find(std::uint64_t handle) const;
   // What a program maps that maps these offsets of a render node, if they lie in one buffer.
@@ -67,7 +68,9 @@ private:
   std::uint64_t new_handle(std::uint32_t gpu_id);
 
   const std::span<const std::unique_ptr<GpuContext>> gpus_;
-  const std::function<void(std::uint32_t, std::uint64_t, std::uint64_t)> before_unmap_;
+  // Ends queues that use these device addresses. Called without our lock, before addresses are unmapped, so that their packets do
+  // not fault, and afterwards for those that were made meanwhile: what a queue found is its own until it ends.
+  const std::function<void(std::uint32_t, std::uint64_t, std::uint64_t)> stop_queues_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Bo> bos_;
   std::uint64_t next_ = 1;

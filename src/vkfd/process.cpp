@@ -58,25 +58,24 @@ Result<std::unique_ptr<Process>> Process::create(std::span<const GpuIdentity> id
     return std::unexpected(Error{Errc::system_error, errno, "the host refuses to map the doorbells", "Process::create"});
   };
   process->registers_ = process->kfd_.map(kRegistersOffset, identities.size() * kPage);
-  auto* events = process->kfd_.map(kEventPageOffset, kEventPageBytes);
-  if (process->registers_ == nullptr || events == nullptr) return no_view();
-  process->event_page_ = reinterpret_cast<std::uint64_t*>(events);
+  process->event_page_ = process->kfd_.map(kEventPageOffset, kEventPageBytes);
+  if (!process->registers_ || !process->event_page_) return no_view();
   for (const GpuIdentity& identity : identities) {
     auto file = BackingFile::create("renderD", kMemoryFileBytes);
     if (!file) return std::unexpected(file.error());
     auto gpu = std::make_unique<GpuContext>(identity, std::move(*file));
-    auto* doorbells = process->kfd_.map(doorbell_offset(gpu->index), kDoorbellBytes);
-    if (doorbells == nullptr) return no_view();
-    gpu->doorbells = reinterpret_cast<std::uint64_t*>(doorbells);
+    gpu->doorbell_view = process->kfd_.map(doorbell_offset(gpu->index), kDoorbellBytes);
+    if (!gpu->doorbell_view) return no_view();
+    gpu->doorbells = reinterpret_cast<std::uint64_t*>(gpu->doorbell_view.get());
     gpu->event_hook = [events_of = &process->events_](std::uint32_t id) { events_of->interrupt(id); };
     process->gpus_.push_back(std::move(gpu));
   }
   process->queues_ = std::make_unique<Queues>(process->gpus_, process->events_);
-  process->memory_ = std::make_unique<Memory>(
-      process->gpus_, [queues = process->queues_.get()](std::uint32_t gpu, std::uint64_t begin, std::uint64_t end) {
-        queues->stop_overlapping(gpu, begin, end);
-      });
-  process->svm_ = std::make_unique<Svm>(process->gpus_, process->memory_->user_ranges());
+  const auto stop_queues = [queues = process->queues_.get()](std::uint32_t gpu, std::uint64_t begin, std::uint64_t end) {
+    queues->stop_overlapping(gpu, begin, end);
+  };
+  process->memory_ = std::make_unique<Memory>(process->gpus_, stop_queues);
+  process->svm_ = std::make_unique<Svm>(process->gpus_, process->memory_->user_ranges(), stop_queues);
   return process;
 }
 

@@ -30,7 +30,8 @@ class Process {
 public:
   static Result<std::unique_ptr<Process>> create(std::span<const GpuIdentity> identities);
 
-  // Only tests destroy one: a program's device lives until it ends. Devices go before what their callbacks use.
+  // Only tests destroy one: a program's device lives until it ends. Devices are stopped before anything that they reach or call
+  // goes.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -50,8 +51,8 @@ public:
   static constexpr std::uint64_t kEventPageBytes = KFD_SIGNAL_EVENT_LIMIT * 8;
   static constexpr std::uint64_t kRegistersOffset = 0x100000; // one page a GPU
   [[nodiscard]] static std::uint64_t registers_offset(std::uint32_t gpu) noexcept { return kRegistersOffset + gpu * kPage; }
-  [[nodiscard]] std::byte* registers(std::uint32_t gpu) const noexcept { return registers_ + gpu * kPage; }
-  [[nodiscard]] std::uint64_t* own_event_page() const noexcept { return event_page_; }
+  [[nodiscard]] std::byte* registers(std::uint32_t gpu) const noexcept { return registers_.get() + gpu * kPage; }
+  [[nodiscard]] std::uint64_t* own_event_page() const noexcept { return reinterpret_cast<std::uint64_t*>(event_page_.get()); }
   // May the program map these offsets of /dev/kfd?
   [[nodiscard]] bool mappable(std::uint64_t offset, std::uint64_t size) const noexcept;
 
@@ -59,8 +60,7 @@ private:
   Process() = default;
   std::vector<std::unique_ptr<GpuContext>> gpus_;
   BackingFile kfd_;
-  std::byte* registers_ = nullptr;
-  std::uint64_t* event_page_ = nullptr;
+  View registers_, event_page_;
   Events events_;
   std::unique_ptr<Queues> queues_;
   std::unique_ptr<Memory> memory_;

@@ -4,11 +4,14 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
+#include <optional>
 
 #include <aql/abi/queue.hpp>
 
 #include "base/log.hpp"
 #include "vkfd/note.hpp"
+#include "vkfd/user_memory.hpp"
 
 namespace aql::vkfd {
 namespace {
@@ -21,8 +24,21 @@ QueueKind kind_of(std::uint32_t type) noexcept {
   return type == KFD_IOC_QUEUE_TYPE_COMPUTE ? QueueKind::pm4 : QueueKind::sdma;
 }
 
-std::uint64_t* core_write_index(const DeviceCore& core, const CoreQueue& queue) {
-  return reinterpret_cast<std::uint64_t*>(core.translate(queue.write_pointer, 8, sim::kRead));
+// Nothing if the program has taken the memory away.
+std::optional<std::uint64_t> write_index(const DeviceCore& core, const CoreQueue& queue) {
+  std::uint64_t index = 0;
+  const auto* host = core.translate(queue.write_pointer, sizeof index, sim::kRead);
+  if (host == nullptr || !copy_from_user(&index, reinterpret_cast<std::uint64_t>(host), sizeof index)) return std::nullopt;
+  return index;
+}
+
+bool uses(const CoreQueue& queue, std::uint64_t begin, std::uint64_t end) {
+  const auto inside = [&](std::uint64_t address, std::uint64_t size) { return address < end && address + size > begin; };
+  // An AQL queue's read index lies inside the structure that the processor works on.
+  const std::uint64_t before = queue.kind == QueueKind::aql ? offsetof(abi::AmdQueue, read_dispatch_id) : 0,
+                      size = queue.kind == QueueKind::aql ? sizeof(abi::AmdQueue) : 8;
+  return inside(queue.ring_address, queue.ring_bytes) || inside(queue.read_pointer - before, size) ||
+         inside(queue.write_pointer, 8);
 }
 
 // KFD's 0..15 (7 is normal) for the scheduler of the device.
@@ -201,10 +217,8 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
     error = start(*queue);
     // Rings that came while the queue was off the device: the engine looks at the write index when it takes a queue on.
     if (error == 0 && queue->setup.kind == QueueKind::aql) {
-      if (auto* write = core_write_index(*core, queue->setup)) {
-        const std::uint64_t index = std::atomic_ref{*write}.load(std::memory_order_acquire);
-        if (index != 0) std::atomic_ref{*queue->setup.doorbell}.store(index - 1, std::memory_order_release);
-      }
+      if (const auto index = write_index(*core, queue->setup).value_or(0); index != 0)
+        std::atomic_ref{*queue->setup.doorbell}.store(index - 1, std::memory_order_release);
     }
   }
   release(queue);
@@ -238,20 +252,20 @@ int Queues::wave_state(kfd_ioctl_get_queue_wave_state_args& args) {
 }
 
 void Queues::stop_overlapping(std::uint32_t gpu, std::uint64_t begin, std::uint64_t end) {
-  const auto inside = [&](std::uint64_t address, std::uint64_t size) { return address < end && address + size > begin; };
   std::vector<std::uint32_t> ids;
   {
     const std::lock_guard lock{mutex_};
     for (const auto& [id, queue] : queues_) {
-      const CoreQueue& s = queue->setup;
-      if (queue->gpu == gpu && !queue->lost &&
-          (inside(s.ring_address, s.ring_bytes) || inside(s.read_pointer - 128, 256) || inside(s.write_pointer, 8)))
-        ids.push_back(id);
+      if (queue->gpu == gpu) ids.push_back(id);
     }
   }
   for (const std::uint32_t id : ids) {
     const auto queue = acquire(id);
     if (!queue) continue;
+    if (queue->gpu != gpu || queue->lost || !uses(queue->setup, begin, end)) {
+      release(queue);
+      continue;
+    }
     log::warn(fmt::format("virtual KFD: queue {} is stopped, because memory that it uses is unmapped", id));
     stop(*gpus_[gpu], *queue);
     queue->lost = true;

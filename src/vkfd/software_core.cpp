@@ -99,7 +99,7 @@ private:
     if (host == nullptr)
       return refuse(fmt::format("the read index at {:#x} is not inside an amd_queue_t that the GPU can reach", queue.read_pointer));
     auto* amd = reinterpret_cast<abi::AmdQueue*>(host);
-    const auto& hsa = amd->hsa_queue;
+    const auto hsa = amd->hsa_queue;
     if (hsa.base_address != queue.ring_address || static_cast<std::uint64_t>(hsa.size) * sizeof(abi::Slot) != queue.ring_bytes) {
       return refuse(
           fmt::format("amd_queue_t at {:#x} names a ring of {} packets at {:#x}; the queue was asked for {} bytes at {:#x}",
@@ -107,6 +107,8 @@ private:
     }
     sim::QueueConfig config;
     config.amd_queue = amd;
+    config.ring_address = queue.ring_address;
+    config.ring_packets = queue.ring_bytes / sizeof(abi::Slot);
     config.queue_address = address;
     config.doorbell = queue.doorbell;
     config.on_error = fault_handler(queue.on_fault);

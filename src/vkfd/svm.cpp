@@ -208,12 +208,22 @@ int Svm::get(std::uint64_t begin, std::uint64_t size, std::span<kfd_ioctl_svm_at
 }
 
 void Svm::host_range_gone(std::uint64_t begin, std::uint64_t end) {
-  const std::lock_guard lock{mutex_};
-  split(begin & ~(kPage - 1));
-  split((end + kPage - 1) & ~(kPage - 1));
-  for (auto it = ranges_.lower_bound(begin & ~(kPage - 1)); it != ranges_.end() && it->first < end;) {
-    unmap(it->first, it->second);
-    it = ranges_.erase(it);
+  begin &= ~(kPage - 1);
+  end = round_to_page(end);
+  std::uint64_t mapped = 0;
+  {
+    const std::lock_guard lock{mutex_};
+    split(begin);
+    split(end);
+    for (auto it = ranges_.lower_bound(begin); it != ranges_.end() && it->first < end;) {
+      mapped |= it->second.mapped;
+      unmap(it->first, it->second);
+      it = ranges_.erase(it);
+    }
+  }
+  // Rings and queue structures may lie there too.
+  for (const auto& gpu : gpus_) {
+    if ((mapped >> gpu->index & 1) != 0) stop_queues_(gpu->index, begin, end);
   }
 }
 

@@ -64,6 +64,8 @@ struct QueueConfig {
   // Nobody calls notify() after the doorbell store (foreign programs over the virtual KFD): an idle processor looks from time to
   // time.
   bool polled_doorbell = false;
+  // The ring, where the driver has its own word for it; 0: as the amd_queue_t says, which a program may change at any time.
+  std::uint64_t ring_address = 0, ring_packets = 0;
 };
 
 // A ring of PM4 packets instead of AQL ones (the virtual KFD). Positions count dwords, run free, and are masked by the ring's size;

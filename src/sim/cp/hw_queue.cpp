@@ -41,7 +41,7 @@ std::uint32_t queue_error_bits(Errc code) noexcept {
 }
 
 HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const QueueConfig& config, abi::Slot* ring)
-    : engine_(engine), processor_(processor), id_(id), config_(config), ring_(ring), mask_(config.amd_queue->hsa_queue.size - 1),
+    : engine_(engine), processor_(processor), id_(id), config_(config), ring_(ring), mask_(config.ring_packets - 1),
       single_(config.amd_queue->hsa_queue.type == static_cast<std::uint32_t>(abi::QueueType::single)) {
   list_cus(config.cu_mask);
   read_ = std::atomic_ref{amd().read_dispatch_id}.load(std::memory_order_acquire);

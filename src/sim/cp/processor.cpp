@@ -93,15 +93,20 @@ Result<QueueId> Processor::create_queue(const QueueConfig& config) {
   };
   if (config.amd_queue == nullptr || config.doorbell == nullptr) return refuse("a queue needs an amd_queue_t and a doorbell");
   if (reinterpret_cast<std::uintptr_t>(config.doorbell) % 8 != 0) return refuse("the doorbell is not 8-byte aligned");
-  const auto& hsa = config.amd_queue->hsa_queue;
-  if (!std::has_single_bit(hsa.size)) return refuse(fmt::format("a ring of {} packets; a power of two is needed", hsa.size));
-  if (hsa.base_address % 64 != 0) return refuse(fmt::format("the ring at {:#x} is not 64-byte aligned", hsa.base_address));
-  auto* ring = engine_.map.translate(hsa.base_address, hsa.size * sizeof(abi::Slot), kRead | kWrite);
-  if (ring == nullptr) {
-    return refuse(fmt::format("the ring of {} packets at {:#x} is not mapped for reading and writing: {}", hsa.size,
-                              hsa.base_address, engine_.map.describe(hsa.base_address)));
+  QueueConfig taken = config; // what is checked is what is used
+  if (taken.ring_packets == 0) {
+    taken.ring_address = config.amd_queue->hsa_queue.base_address;
+    taken.ring_packets = config.amd_queue->hsa_queue.size;
   }
-  return add_queue(config, reinterpret_cast<abi::Slot*>(ring));
+  const std::uint64_t packets = taken.ring_packets, address = taken.ring_address;
+  if (!std::has_single_bit(packets)) return refuse(fmt::format("a ring of {} packets; a power of two is needed", packets));
+  if (address % 64 != 0) return refuse(fmt::format("the ring at {:#x} is not 64-byte aligned", address));
+  auto* ring = engine_.map.translate(address, packets * sizeof(abi::Slot), kRead | kWrite);
+  if (ring == nullptr) {
+    return refuse(fmt::format("the ring of {} packets at {:#x} is not mapped for reading and writing: {}", packets, address,
+                              engine_.map.describe(address)));
+  }
+  return add_queue(taken, reinterpret_cast<abi::Slot*>(ring));
 }
 
 Result<QueueId> Processor::create_pm4_queue(const Pm4QueueConfig& config) {
