@@ -9,6 +9,7 @@
 #include <aql/device.hpp>
 #include <aql/memory.hpp>
 #include <aql/signal.hpp>
+#include <aql/signal_handlers.hpp>
 
 #include <aql/packet.hpp>
 #include <aql/queue.hpp>

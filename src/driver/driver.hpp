@@ -19,6 +19,7 @@
 #include <aql/device_info.hpp>
 #include <aql/error.hpp>
 #include <aql/queue_view.hpp>
+#include <aql/signal.hpp>
 #include <aql/signal_view.hpp>
 #include <aql/types.hpp>
 
@@ -105,6 +106,8 @@ public:
   // from wait_epoch() read before the caller last looked at the signal.
   virtual std::uint64_t wait_epoch(const SignalView& signal) noexcept = 0;
   virtual void wait_changed(const SignalView& signal, std::uint64_t epoch, Deadline deadline) noexcept = 0;
+  // The same for a list (not empty) of signals of this driver, of which one condition is waited for; `epoch` is the first signal's.
+  virtual void wait_any_changed(std::span<const WaitFor> list, std::uint64_t epoch, Deadline deadline) noexcept { wait_changed(list.front().signal.view(), epoch, deadline); }
 
   // Queues.
   virtual Result<QueueView> create_queue(const QueueRequest& request) = 0;

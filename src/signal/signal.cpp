@@ -1,5 +1,7 @@
 #include <aql/signal.hpp>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <aql/device.hpp>
@@ -59,30 +61,14 @@ Signal::~Signal() {
   if (auto done = owner_->destroy_signal(view_); !done) log::error(fmt::format("a signal could not be destroyed: {}", done.error().message()));
 }
 
-namespace {
-
-// Sleeping on several signals at once works through one driver; signals of several drivers are looked at every millisecond.
-template <class Look>
-bool wait_for_list(std::span<const WaitFor> list, Deadline deadline, Wait how, Look look) noexcept {
-  const WaitFor& first = list.front();
-  for (const WaitFor& other : list) {
-    if (other.signal.driver() == first.signal.driver()) continue;
-    for (;;) {
-      const Deadline slice = Deadline::in(std::chrono::milliseconds{1});
-      const bool last = !deadline.infinite && deadline.at <= slice.at;
-      if (detail::wait_until(*first.signal.driver(), first.signal.view(), last ? deadline : slice, how, nullptr, first.signal.fork_generation(), look)) return true;
-      if (last) return false;
-    }
-  }
-  return detail::wait_until(*first.signal.driver(), first.signal.view(), deadline, how, nullptr, first.signal.fork_generation(), look);
-}
-
-} // namespace
-
 std::optional<Satisfied> wait_any(std::span<const WaitFor> list, Deadline deadline, Wait how) noexcept {
   std::optional<Satisfied> found;
   if (list.empty()) return found;
-  wait_for_list(list, deadline, how, [&] {
+  const SignalRef& first = list.front().signal;
+  detail::Driver& driver = *first.driver();
+  // One driver can sleep on signals of its own; those of several are looked at every millisecond.
+  const bool mixed = std::ranges::any_of(list, [&](const WaitFor& w) { return w.signal.driver() != &driver; });
+  const auto look = [&] {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::int64_t value = list[i].signal.load_acquire(); // D
       if (!holds(list[i].condition, value, list[i].reference)) continue;
@@ -90,17 +76,17 @@ std::optional<Satisfied> wait_any(std::span<const WaitFor> list, Deadline deadli
       return true;
     }
     return false;
+  };
+  detail::wait_until(driver, first.view(), deadline, how, nullptr, first.fork_generation(), look, [&](std::uint64_t epoch, Deadline until) {
+    if (!mixed) return driver.wait_any_changed(list, epoch, until);
+    const Deadline slice = Deadline::in(std::chrono::milliseconds{1});
+    driver.wait_changed(first.view(), epoch, until.infinite || slice.at < until.at ? slice : until);
   });
   return found;
 }
 
 bool wait_all(std::span<const WaitFor> list, Deadline deadline, Wait how) noexcept {
-  if (list.empty()) return true;
-  std::size_t next = 0; // everything before has been seen to hold
-  return wait_for_list(list, deadline, how, [&] {
-    while (next < list.size() && holds(list[next].condition, list[next].signal.load_acquire(), list[next].reference)) ++next; // D
-    return next == list.size();
-  });
+  return std::ranges::all_of(list, [&](const WaitFor& w) { return holds(w.condition, w.signal.wait(w.condition, w.reference, deadline, how), w.reference); });
 }
 
 } // namespace aql

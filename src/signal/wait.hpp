@@ -23,10 +23,10 @@ inline void cpu_pause() noexcept {
 
 // Runs `look` until it returns true, the deadline passes, `stop` becomes true or this process turns out to be a fork of the one
 // in which `forks` was the fork generation. `stop` may be null. True if `look` did; it is called at least once, and once more after the deadline.
-// `wake` is any signal of `driver`: sleeping happens on it.
-template <class Look>
+// `wake` is any signal of `driver`: sleeping happens on it, by sleep(epoch, deadline).
+template <class Look, class Sleep>
 bool wait_until(Driver& driver, const SignalView& wake, Deadline deadline, Wait how, const std::atomic<bool>* stop, std::uint32_t forks,
-                Look&& look) noexcept {
+                Look&& look, Sleep&& sleep) noexcept {
   constexpr unsigned kSpins = 512; // some microseconds: longer than a short kernel on hardware takes, shorter than a sleep costs
   const auto stopped = [&] { return (stop != nullptr && stop->load(std::memory_order_acquire)) || forks != fork_generation(); };
   for (unsigned i = 0; how == Wait::busy || i < kSpins; ++i) {
@@ -46,8 +46,14 @@ bool wait_until(Driver& driver, const SignalView& wake, Deadline deadline, Wait 
       const Deadline slice = Deadline::in(std::chrono::milliseconds{10});
       if (deadline.infinite || slice.at < deadline.at) until = slice;
     }
-    driver.wait_changed(wake, epoch, until);
+    sleep(epoch, until);
   }
+}
+template <class Look>
+bool wait_until(Driver& driver, const SignalView& wake, Deadline deadline, Wait how, const std::atomic<bool>* stop, std::uint32_t forks,
+                Look&& look) noexcept {
+  return wait_until(driver, wake, deadline, how, stop, forks, look,
+                    [&](std::uint64_t epoch, Deadline until) { driver.wait_changed(wake, epoch, until); });
 }
 
 } // namespace aql::detail

@@ -51,6 +51,7 @@ namespace aql::detail::rocr {
   X(hsa_amd_memory_unlock)                                                                                                         \
   X(hsa_amd_memory_fill)                                                                                                           \
   X(hsa_amd_pointer_info)                                                                                                          \
+  X(hsa_amd_signal_wait_any)                                                                                                       \
   X(hsa_amd_queue_set_priority)                                                                                                    \
   X(hsa_amd_queue_cu_set_mask)                                                                                                     \
   X(hsa_amd_profiling_set_profiler_enabled)                                                                                        \

@@ -17,7 +17,7 @@ namespace {
 
 using namespace rocr;
 
-// A blocked wait ends this often, so that what is no change of its signal (another signal of a list, a queue that failed) is seen.
+// A blocked wait ends this often, so that what raises no event (a kernel's store to a signal, a queue that failed) is seen.
 constexpr std::int64_t kLongestSleepNs = 5'000'000;
 
 class RocrDriver final : public Driver {
@@ -64,13 +64,23 @@ public:
   std::uint64_t wait_epoch(const SignalView& signal) noexcept override { return static_cast<std::uint64_t>(std::atomic_ref{signal.object->value}.load(std::memory_order_acquire)); }
 
   void wait_changed(const SignalView& signal, std::uint64_t epoch, Deadline deadline) noexcept override {
-    std::int64_t ns = kLongestSleepNs;
-    if (!deadline.infinite) {
-      ns = std::min<std::int64_t>(ns, std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.at - Clock::now()).count());
-      if (ns <= 0) return;
+    if (const auto ticks = sleep_ticks(deadline))
+      (void)api_.hsa_signal_wait_relaxed({signal.handle}, HSA_SIGNAL_CONDITION_NE, static_cast<hsa_signal_value_t>(epoch), ticks, HSA_WAIT_STATE_BLOCKED);
+  }
+
+  void wait_any_changed(std::span<const WaitFor> list, std::uint64_t epoch, Deadline deadline) noexcept override {
+    constexpr std::size_t kMost = 64; // room on the stack; a longer list is looked at when a sleep on its first signal ends
+    if (list.size() > kMost) return wait_changed(list.front().signal.view(), epoch, deadline);
+    hsa_signal_t signals[kMost];
+    hsa_signal_condition_t conditions[kMost];
+    hsa_signal_value_t values[kMost];
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      signals[i] = {list[i].signal.handle()};
+      conditions[i] = hsa_condition(list[i].condition);
+      values[i] = list[i].reference;
     }
-    const auto ticks = static_cast<std::uint64_t>(static_cast<double>(ns) * 1e-9 * static_cast<double>(runtime_->system_hz()));
-    (void)api_.hsa_signal_wait_relaxed({signal.handle}, HSA_SIGNAL_CONDITION_NE, static_cast<hsa_signal_value_t>(epoch), std::max<std::uint64_t>(ticks, 1), HSA_WAIT_STATE_BLOCKED);
+    if (const auto ticks = sleep_ticks(deadline))
+      (void)api_.hsa_amd_signal_wait_any(static_cast<std::uint32_t>(list.size()), signals, conditions, values, ticks, HSA_WAIT_STATE_BLOCKED, nullptr);
   }
 
   Result<QueueView> create_queue(const QueueRequest& request) override { return queues_.create(request); }
@@ -81,6 +91,24 @@ public:
   std::int64_t to_host_ns(std::uint64_t ticks) noexcept override { return clock_.to_host_ns(ticks); }
 
 private:
+  static hsa_signal_condition_t hsa_condition(Condition condition) noexcept {
+    switch (condition) {
+    case Condition::eq: return HSA_SIGNAL_CONDITION_EQ;
+    case Condition::ne: return HSA_SIGNAL_CONDITION_NE;
+    case Condition::lt: return HSA_SIGNAL_CONDITION_LT;
+    case Condition::gte: break;
+    }
+    return HSA_SIGNAL_CONDITION_GTE;
+  }
+  // How long one sleep may last, in ticks of the system's clock. 0: the deadline has passed.
+  [[nodiscard]] std::uint64_t sleep_ticks(Deadline deadline) const noexcept {
+    std::int64_t ns = kLongestSleepNs;
+    if (!deadline.infinite) {
+      ns = std::min<std::int64_t>(ns, std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.at - Clock::now()).count());
+      if (ns <= 0) return 0;
+    }
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(static_cast<double>(ns) * 1e-9 * static_cast<double>(runtime_->system_hz())), 1);
+  }
   // After a host store to the raw value: adding nothing through the runtime raises the signal's event if somebody sleeps on it.
   static void changed(void* object) noexcept;
 

@@ -153,6 +153,21 @@ hsa_signal_value_t signal_wait(hsa_signal_t signal, hsa_signal_condition_t, hsa_
   }
 }
 
+std::uint32_t signal_wait_any(std::uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions, hsa_signal_value_t* values, std::uint64_t timeout,
+                              hsa_wait_state_t, hsa_signal_value_t*) {
+  ++hsa().waits_for_any;
+  const std::uint64_t end = boot_ns() + timeout;
+  do {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto now = std::atomic_ref{reinterpret_cast<amd_signal_t*>(signals[i].handle)->value}.load();
+      const hsa_signal_condition_t c = conditions[i];
+      if (c == HSA_SIGNAL_CONDITION_EQ ? now == values[i] : c == HSA_SIGNAL_CONDITION_NE ? now != values[i] : c == HSA_SIGNAL_CONDITION_LT ? now < values[i] : now >= values[i]) return i;
+    }
+    std::this_thread::yield();
+  } while (boot_ns() < end);
+  return count;
+}
+
 void signal_add(hsa_signal_t signal, hsa_signal_value_t value) {
   ++hsa().signal_adds;
   std::atomic_ref{reinterpret_cast<amd_signal_t*>(signal.handle)->value}.fetch_add(value);
@@ -202,6 +217,7 @@ const rocr::HsaApi& FakeHsa::table() {
     t.hsa_signal_destroy = [](hsa_signal_t) { return kOk; };
     t.hsa_signal_add_screlease = &signal_add;
     t.hsa_signal_wait_relaxed = &signal_wait;
+    t.hsa_amd_signal_wait_any = &signal_wait_any;
     t.hsa_memory_copy = [](void* to, const void* from, size_t n) { return std::memcpy(to, from, n), kOk; };
     t.hsa_code_object_reader_create_from_memory = [](const void*, size_t, hsa_code_object_reader_t* out) { return ++hsa().readers, out->handle = 1, kOk; };
     t.hsa_code_object_reader_destroy = [](hsa_code_object_reader_t) { return --hsa().readers, kOk; };

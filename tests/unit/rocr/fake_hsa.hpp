@@ -76,6 +76,7 @@ public:
   std::vector<std::unique_ptr<FakeQueue>> queues;
   std::vector<std::unique_ptr<amd_signal_t>> signals;
   std::map<std::uint64_t, std::pair<void*, std::size_t>> locked; // device address -> host
+  std::atomic<int> waits_for_any = 0;
   int running = 0, queues_destroyed = 0, signal_adds = 0, profiled = 0, executables = 0, readers = 0;
   std::vector<std::string> defined;
 };

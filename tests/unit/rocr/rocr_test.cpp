@@ -3,6 +3,7 @@
 
 #include <ctime>
 #include <numeric>
+#include <thread>
 
 #include "driver/kfd_claim.hpp"
 
@@ -268,6 +269,37 @@ TEST_CASE("rocr: a signal's handle is its object; a raw store followed by its ho
   driver->wait_changed(*signal, epoch, Deadline::never()); // returns: the value is no longer the epoch's
   driver->wait_changed(*signal, driver->wait_epoch(*signal), Deadline::never()); // returns: sleeps are bounded
   CHECK(driver->destroy_signal(*signal));
+}
+
+TEST_CASE("rocr: waits for several signals sleep on all of them") {
+  FakeHsa fake;
+  const auto driver = fake.open();
+  std::vector<Signal> signals;
+  for (int i = 0; i < 65; ++i) signals.push_back(Signal::create(driver, 7).value());
+  std::vector<WaitFor> list;
+  for (const Condition c : {Condition::eq, Condition::ne, Condition::lt, Condition::gte}) list.push_back({signals[list.size()], c, c == Condition::ne ? 7 : c == Condition::lt ? 7 : 8});
+  CHECK_FALSE(wait_any(list, Deadline::in(std::chrono::milliseconds{1}), Wait::blocked));
+  for (const std::size_t which : {0u, 1u, 2u, 3u}) {
+    const std::int64_t value = which == 2 ? 6 : 8;
+    fake.waits_for_any = 0;
+    std::jthread other{[&] {
+      while (fake.waits_for_any == 0) std::this_thread::yield();
+      signals[which].store_release(value);
+    }};
+    const auto found = wait_any(list);
+    REQUIRE(found);
+    CHECK(found->index == which);
+    CHECK(found->value == value);
+    other.join();
+    signals[which].store_release(7);
+  }
+  // More than the runtime is asked for at once: found all the same.
+  list.clear();
+  for (const auto& s : signals) list.push_back({s, Condition::eq, 0});
+  std::jthread other{[&] { signals[64].store_release(0); }};
+  const auto found = wait_any(list);
+  REQUIRE(found);
+  CHECK(found->index == 64);
 }
 
 TEST_CASE("rocr: device ticks now, as host time, are now") {
