@@ -130,3 +130,24 @@ TEST_CASE("kernel: modules come and go while others run") {
   REQUIRE(q.drain(soon()));
   CHECK(word(counter).load() == 10);
 }
+
+TEST_CASE("kernel: code for xnack or sramecc on or off runs where the device has it so, and is refused by name where not") {
+  const std::string feature = GENERATE(as<std::string>{}, "xnack", "sramecc");
+  const std::string state = GENERATE(as<std::string>{}, "on", "off");
+  const auto& info = device().info();
+  const bool fits = (feature == "xnack" ? info.xnack : info.sramecc) == (state == "on");
+  const auto module = Module::load_file(device(), std::string{AQL_TEST_KERNEL_DIR} + "/variant_" + feature + "_" + state + "." + info.target + ".co");
+  INFO(feature << " " << state << " on " << info.isa);
+  if (!fits) {
+    REQUIRE_FALSE(module);
+    CHECK(module.error().message().find("needs " + feature + " " + state) != std::string::npos);
+    return;
+  }
+  REQUIRE(module);
+  const auto out = buffer(4 * 64);
+  auto q = queue();
+  Kernargs kernargs{module->kernel("answer").value()};
+  REQUIRE(kernargs.set_all(out));
+  run(q, kernargs, {.grid = {64}, .group = {64}});
+  CHECK(read<std::uint32_t>(out) == std::vector<std::uint32_t>(64, 42));
+}
