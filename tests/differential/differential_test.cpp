@@ -125,7 +125,7 @@ void compare(const std::string& target) {
     if (!host.ok) FAIL("host, programs " << first << "...: " << host.messages);
     void* const library = ::dlopen(host.path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) FAIL(::dlerror());
-    for (const char* level : {"-O0", "-O2", "-O3"}) {
+    for (const char* level : long_tests() ? std::vector{"-O0", "-O1", "-O2", "-O3"} : std::vector{"-O0", "-O2", "-O3"}) {
       const auto code = compile_code_object({.text = source, .target = target, .options = std::string(kCommon) + level});
       if (!code.ok) FAIL(target << " " << level << ", programs " << first << "...: " << code.messages);
       const auto module = Module::load_file(device, code.path);

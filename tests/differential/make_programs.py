@@ -381,6 +381,8 @@ class Program:
         r, s, lines = self.r, Scope(), []
         inline = r.choice(["INLINE", "NOINLINE"])
         lines.append(f"{inline} void {self.name}_{letter}(PHASE_ARGS) {{")
+        if inline == "NOINLINE":
+            lines.append("  SAVE_RETURN;")  # phases may be large enough for long branches; helpers are not
         lines.append("  (void)shared, (void)in, (void)out, (void)group;")
         for t, name in (("u32", "it->acc"), ("u64", "it->acc64"), ("f32", "it->x"), ("f64", "it->y")):
             s.add(t, name)
