@@ -24,20 +24,23 @@ using isa::OperandKind;
 using isa::OpInfo;
 using isa::Role;
 
-// Ends, stops or steers a wave; reads addresses or clocks; sends messages; or is made by a pattern of its own below.
-constexpr std::string_view kLeftOut[] = {
-    "s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done", "s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz", "s_cbranch_execz",
-    "s_cbranch_execnz", "s_setkill", "s_sethalt", "s_sendmsg", "s_sendmsghalt", "s_trap", "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user",
-    "s_cbranch_cdbgsys_and_user", "s_set_gpr_idx_off", "s_set_gpr_idx_mode", "s_set_gpr_idx_on", "s_set_gpr_idx_idx", "s_setvskip", "s_getpc_b64", "s_setpc_b64",
-    "s_swappc_b64", "s_rfe_b64", "s_rfe_restore_b64", "s_cbranch_join", "s_cbranch_g_fork", "s_cbranch_i_fork", "s_call_b64", "s_memtime", "s_memrealtime", "s_getreg_b32",
-    "s_setreg_b32", "s_setreg_imm32_b32", "s_sleep", "ds_ordered_count", "image_sample",
-    // graphics: v_screen_partition_4se_b32 faults as not implemented
-    "v_screen_partition_4se_b32",
-    // no memory behind the address that these get
-    "s_scratch_load_dword", "s_scratch_load_dwordx2", "s_scratch_load_dwordx4", "s_scratch_store_dword", "s_scratch_store_dwordx2", "s_scratch_store_dwordx4"};
+constexpr std::string_view kPattern = "only in a pattern that keeps the stream together", kStops = "ends, stops or interrupts the wave",
+                           kFork = "needs a stack of branches that the stream unwinds", kTime = "differs from run to run", kGws = "no part of compute";
+constexpr LeftOut kLeftOut[] = {
+    {"s_branch", kPattern}, {"s_cbranch_scc0", kPattern}, {"s_cbranch_scc1", kPattern}, {"s_cbranch_vccz", kPattern}, {"s_cbranch_vccnz", kPattern},
+    {"s_cbranch_execz", kPattern}, {"s_cbranch_execnz", kPattern}, {"s_cbranch_cdbgsys", kPattern}, {"s_cbranch_cdbguser", kPattern},
+    {"s_cbranch_cdbgsys_or_user", kPattern}, {"s_cbranch_cdbgsys_and_user", kPattern}, {"s_getpc_b64", kPattern}, {"s_setpc_b64", kPattern},
+    {"s_swappc_b64", kPattern}, {"s_call_b64", kPattern}, {"s_getreg_b32", kPattern}, {"s_setreg_b32", kPattern}, {"s_setreg_imm32_b32", kPattern},
+    {"s_set_gpr_idx_on", kPattern}, {"s_set_gpr_idx_mode", kPattern}, {"s_set_gpr_idx_idx", kPattern}, {"s_set_gpr_idx_off", kPattern}, {"s_setvskip", kPattern},
+    {"s_endpgm", kStops}, {"s_endpgm_saved", kStops}, {"s_endpgm_ordered_ps_done", kStops}, {"s_setkill", kStops}, {"s_sethalt", kStops}, {"s_sendmsg", kStops},
+    {"s_sendmsghalt", kStops}, {"s_trap", kStops}, {"s_rfe_b64", kStops}, {"s_rfe_restore_b64", kStops},
+    {"s_cbranch_g_fork", kFork}, {"s_cbranch_i_fork", kFork}, {"s_cbranch_join", kFork},
+    {"s_memtime", kTime}, {"s_memrealtime", kTime},
+    {"ds_gws_init", kGws}, {"ds_gws_sema_v", kGws}, {"ds_gws_sema_br", kGws}, {"ds_gws_sema_p", kGws}, {"ds_gws_sema_release_all", kGws}, {"ds_gws_barrier", kGws},
+};
 
-bool left_out(const OpInfo& info) {
-  return info.has(isa::kGdsOnly) || info.mnemonic.starts_with("ds_gws") || std::ranges::find(kLeftOut, info.mnemonic) != std::end(kLeftOut);
+bool is_left_out(const OpInfo& info) {
+  return std::ranges::any_of(kLeftOut, [&](const LeftOut& l) { return l.mnemonic == info.mnemonic; });
 }
 
 struct Choice {
@@ -57,7 +60,7 @@ const std::map<std::string, std::vector<Choice>>& choices(Arch arch) {
   static const auto all = [] {
     std::array<std::map<std::string, std::vector<Choice>>, kArchCount> made;
     for (const OpInfo& info : isa::all_ops()) {
-      if (left_out(info)) continue;
+      if (is_left_out(info)) continue;
       for (unsigned a = 0; a < kArchCount; ++a) {
         if (!info.on(static_cast<Arch>(a))) continue;
         const auto add = [&](Format format, Extra extra, unsigned code) {
@@ -82,6 +85,20 @@ class Maker {
 public:
   Maker(Arch arch, std::uint32_t seed) : arch_(arch), random_(seed * 2654435761u + static_cast<unsigned>(arch)) {}
 
+  // Encodes one instruction of a row. false: no random fields gave one that a stream may hold.
+  bool instruction_of(const Choice& c) {
+    for (unsigned tries = 0; tries < 200; ++tries) {
+      std::uint32_t w[4] = {0, word(), word(), word()};
+      encode(c, w);
+      Inst inst;
+      if (isa::decode(std::span<const std::uint32_t>(w), arch_, inst) != isa::DecodeStatus::ok) continue;
+      if (inst.info != c.info || inst.extra != c.extra || !acceptable(inst)) continue;
+      words_.insert(words_.end(), w, w + inst.size_bytes / 4);
+      return true;
+    }
+    return false;
+  }
+
   Stream make() {
     Stream s;
     state(s);
@@ -98,6 +115,7 @@ public:
       if (chance(30)) skip_forward();
       else if (chance(60)) call_next();
       else if (chance(60)) index_mode();
+      else if (chance(120)) skip_vectors();
       else instruction();
       if (loop_end != 0 && n >= loop_end) close_loop(loop_from), loop_end = 0;
     }
@@ -175,9 +193,13 @@ private:
     }
   }
   void set_mode() {
-    const unsigned offset = below(9), size = 1 + below(10 - offset);
-    if (chance(6)) emit({0xba000000u | 1 | 23u << 6, word()}); // FP16_OVFL
-    else emit({0xba000000u | 1 | offset << 6 | (size - 1) << 11, word()}); // s_setreg_imm32_b32 hwreg(HW_REG_MODE, offset, size)
+    const unsigned offset = below(9), size = 1 + below(10 - offset), field = 1 | offset << 6 | (size - 1) << 11; // hwreg(HW_REG_MODE, offset, size)
+    switch (below(6)) {
+    case 0: emit({0xba000000u | 1 | 23u << 6, word()}); break;                            // FP16_OVFL
+    case 1: emit({0xb9000000u | scalar_register(1) << 16 | field}); break;                // s_setreg_b32
+    default: emit({0xba000000u | field, word()});                                         // s_setreg_imm32_b32
+    }
+    emit({0xb8800000u | scalar_register(1) << 16 | field});                               // s_getreg_b32
   }
 
   // A conditional or unconditional branch over a few instructions.
@@ -209,12 +231,20 @@ private:
   void index_mode() {
     emit({0xbf11000d | below(16) << 8});
     indexed_ = true; // v0 + 8 would be a register of the frame
+    if (chance(2)) emit({0xbf9d0000u | below(16)});       // s_set_gpr_idx_mode
+    if (chance(2)) emit({0xbe803280u + below(9)});        // s_set_gpr_idx_idx 0..8
     for (unsigned n = 1 + below(3); n != 0; --n) {
       constexpr Format kPlain[] = {Format::vop1, Format::vop2, Format::vop3};
       instruction_of(std::string(isa::to_string(kPlain[below(3)])));
     }
     indexed_ = false;
     emit({0xbf9c0000, 0xbefc0084}); // s_set_gpr_idx_off; s_mov_b32 m0, 4
+  }
+
+  void skip_vectors() {
+    emit({0xbf108081}); // s_setvskip 1, 0
+    for (unsigned n = 1 + below(4); n != 0; --n) instruction();
+    emit({0xbf108080}); // s_setvskip 0, 0
   }
 
   // --- one instruction
@@ -228,17 +258,7 @@ private:
 
   void instruction_of(const std::string& family) {
     const auto& rows = choices(arch_).at(family);
-    const Choice& c = rows[below(static_cast<unsigned>(rows.size()))];
-    for (unsigned tries = 0; tries < 200; ++tries) {
-      std::uint32_t w[4] = {0, word(), word(), word()};
-      encode(c, w);
-      Inst inst;
-      if (isa::decode(std::span<const std::uint32_t>(w), arch_, inst) != isa::DecodeStatus::ok) continue;
-      if (inst.info != c.info || inst.extra != c.extra || !acceptable(inst)) continue;
-      words_.insert(words_.end(), w, w + inst.size_bytes / 4);
-      seen_.insert(family);
-      return;
-    }
+    if (instruction_of(rows[below(static_cast<unsigned>(rows.size()))])) seen_.insert(family);
   }
 
   // Operands are registers of the stream; addresses were chosen by encode().
@@ -450,6 +470,19 @@ private:
 } // namespace
 
 Stream make_stream(Arch arch, std::uint32_t seed) { return Maker(arch, seed).make(); }
+
+std::span<const LeftOut> left_out() { return kLeftOut; }
+
+std::vector<std::string> rows_never_made(Arch arch) {
+  std::vector<std::string> never;
+  Maker maker(arch, 1);
+  for (const auto& [family, rows] : choices(arch)) {
+    for (const Choice& c : rows) {
+      if (!maker.instruction_of(c)) never.push_back(std::string(c.info->mnemonic) + " (" + family + ")");
+    }
+  }
+  return never;
+}
 
 std::vector<std::string> families_of(Arch arch) {
   std::vector<std::string> names;

@@ -2,11 +2,12 @@
 // Random streams of legal instructions, for the frame in stream.s: words, and the state they start from.
 // A stream uses only registers that the frame gives it, aims memory operands at the arena, LDS and private memory, branches
 // forward, loops a bounded number of times, and ends at its last instruction. It reads nothing that differs from run to run:
-// no address, no clock. Left out, because they end, stop or steer a wave or need hardware that is no part of compute: see
-// kLeftOut in generator.cpp.
+// no address, no clock. What it does not pick at random, and why: left_out().
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/isa/inst.hpp"
@@ -24,6 +25,14 @@ struct Stream {
 };
 
 [[nodiscard]] Stream make_stream(sim::Arch arch, std::uint32_t seed);
+
+struct LeftOut {
+  std::string_view mnemonic, why;
+};
+[[nodiscard]] std::span<const LeftOut> left_out();
+
+// Rows that are not left out, and of which a stream still never gets an instruction: should be none.
+[[nodiscard]] std::vector<std::string> rows_never_made(sim::Arch arch);
 
 // Every row_format() that a target has.
 [[nodiscard]] std::vector<std::string> families_of(sim::Arch arch);
