@@ -36,13 +36,12 @@ inline std::uint64_t position(const Resource& r, const BufferLane& l, std::uint3
   return (index / run * stride + offset / 4 * 4) * run + index % run * 4 + offset % 4;
 }
 
-// Are all bytes of the piece [add, add + bytes) in range? Pieces that are checked by their first byte pass bytes = 1.
+// Are all bytes of the piece [add, add + bytes) in range?
 inline bool in_range(const Resource& r, const BufferLane& l, std::uint32_t stride, std::uint32_t add, std::uint32_t bytes) {
   if (r.add_tid && !l.idxen) return true; // private
   if (l.idxen && stride != 0) return (l.index + (r.add_tid ? l.lane : 0u)) < r.records;
-  bool in = true;
-  for (std::uint32_t n = 0; n < bytes; ++n) in = in && position(r, l, stride, add + n) < r.records;
-  return in;
+  const std::uint64_t last = std::uint64_t{(l.offen ? l.offset : 0u) + l.imm} + l.soffset + add + bytes - 1;
+  return last < r.records;
 }
 
 // --- typed elements

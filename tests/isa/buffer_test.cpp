@@ -74,12 +74,12 @@ bool check(MemFixture& f, const MemCase& c, unsigned first, const std::array<mod
   return good;
 }
 
-// One untyped lane on registers; pieces of a dword, bytes and halves by their first byte, atomics as a whole.
+// One untyped lane on registers: dword by dword, atomics as a whole.
 void untyped(const std::string& name, bool returns, const model::Resource& r, const model::BufferLane& lane, std::uint32_t stride, const model::ByteAt& at, model::LaneState& state) {
   const bool atomic = name.rfind("atomic_", 0) == 0;
   const unsigned bytes = model::access_bytes(name);
   if (atomic || bytes < 4) {
-    if (model::in_range(r, lane, stride, 0, atomic ? bytes : 1)) return model::access(name, returns, at, state);
+    if (model::in_range(r, lane, stride, 0, bytes)) return model::access(name, returns, at, state);
     model::LaneState zero = state; // reads 0, writes nothing
     std::uint8_t nothing[16] = {};
     model::access(name, returns, [&](std::uint32_t n) -> std::uint8_t& { return nothing[n]; }, zero);
@@ -90,7 +90,7 @@ void untyped(const std::string& name, bool returns, const model::Resource& r, co
     return;
   }
   for (unsigned d = 0; d < bytes / 4; ++d) {
-    const bool in = model::in_range(r, lane, stride, d * 4, 1);
+    const bool in = model::in_range(r, lane, stride, d * 4, 4);
     if (name[0] == 'l') state.result[d] = in ? static_cast<std::uint32_t>(model::get(at, d * 4, 4)) : 0;
     else if (in) model::put(at, d * 4, 4, state.data[d]);
   }
@@ -235,7 +235,7 @@ TEST_CASE("buffer: loads to LDS put lane l's data at M0 + offset + l times 4, or
           if (to + dwords * 4 > MemFixture::kLds) continue;
           const auto at = bytes_of(f, r, lanes[l], stride);
           if (c.name == "store_lds_dword") {
-            if (model::in_range(r, lanes[l], stride, 0, 1)) model::put(at, 0, 4, model::get(f.in_lds(to), 0, 4));
+            if (model::in_range(r, lanes[l], stride, 0, 4)) model::put(at, 0, 4, model::get(f.in_lds(to), 0, 4));
             continue;
           }
           model::LaneState state{};
@@ -323,6 +323,24 @@ TEST_CASE("buffer: an unaligned access of a private buffer goes on in the lane's
   CHECK(scratch.as<std::uint32_t>()[64 + 17] == 0xaabb);
   CHECK(b.v(16, 17) == 0xaabb0011);
   CHECK(b.v(17, 17) == 0xbb00);
+}
+
+TEST_CASE("buffer: soffset counts against num_records, and a dword has to end within it", "[isa]") {
+  IsaBench b(Arch::gfx950);
+  const auto data = b.buffer(64);
+  std::memset(data.host.data(), 0x11, 64);
+  b.s(8) = static_cast<std::uint32_t>(data.address);
+  b.s(9) = static_cast<std::uint32_t>(data.address >> 32);
+  b.s(10) = 30;
+  b.s(11) = 4u << 15;
+  b.s(12) = 16;
+  for (unsigned l = 0; l < 64; ++l) b.v(2, l) = 8;
+  REQUIRE(b.run("buffer_load_dwordx2 v[16:17], v2, s[8:11], s12 offen\n" // bytes 24-27 and 28-31
+                "buffer_load_ushort v18, v2, s[8:11], s12 offen offset:4\n buffer_load_ushort v19, v2, s[8:11], s12 offen offset:5"));
+  CHECK(b.v(16, 0) == 0x11111111);
+  CHECK(b.v(17, 0) == 0);
+  CHECK(b.v(18, 0) == 0x1111);
+  CHECK(b.v(19, 0) == 0);
 }
 
 TEST_CASE("buffer: an unbound resource reads 0 and writes nothing", "[isa]") {

@@ -1,9 +1,11 @@
 // MUBUF and MTBUF: resources, addresses, range checking.
 // CDNA3 and CDNA4 ISA guides, "Vector Memory Buffer Instructions": range checking depends on the kind of buffer:
 //   private     add_tid and no index: none (what is unmapped still faults)
-//   raw         no index, or no stride: byte offset without soffset against num_records
+//   raw         no index, or no stride: the access has to end within num_records bytes, soffset counted and nothing swizzled
 //   structured  index and stride: index against num_records
-// Loads of several dwords are checked dword by dword; formats and atomics all or nothing.
+// Loads and stores of several dwords are checked dword by dword; formats and atomics all or nothing. That soffset counts (the
+// guides compare with num_records - sgpr_offset; LLVM's description of the intrinsics excludes it) and that the last byte
+// decides is what AMD's emulator rocjitsu does after gfx950 hardware (ROCm/rocm-systems #10928).
 // An unaligned access to a swizzled buffer goes on in the next row: swizzling is of offsets, byte by byte, before base and soffset
 // come in. LLVM builds on that for private memory (its feature unaligned-scratch-access, on for all of gfx9).
 #include "sim/exec/mem_buffer.hpp"
@@ -47,13 +49,14 @@ namespace {
 // One instruction's view of its buffer: every lane's index and offset.
 struct Access {
   BufferResource resource;
-  std::uint64_t base = 0; // with soffset
+  std::uint64_t base = 0, soffset = 0; // base: with soffset
   bool structured = false, checked = true;
   alignas(64) std::uint32_t index[kLanes];
   alignas(64) std::uint32_t offset[kLanes];
 
   Access(Wave& wave, const Inst& inst, bool tid_stride) : resource(BufferResource::from(&wave.sgpr[inst.src[2].index], tid_stride)) {
-    base = resource.base + scalar32(wave, inst.src[3]);
+    soffset = scalar32(wave, inst.src[3]);
+    base = resource.base + soffset;
     structured = inst.idxen && resource.stride != 0;
     if (inst.format == isa::Format::mtbuf) resource.unbound = false; // the format comes from the instruction
     checked = resource.unbound || !(resource.add_tid && !inst.idxen);
@@ -67,23 +70,21 @@ struct Access {
     }
   }
 
-  // Lanes of `exec` whose byte `add` of the access is inside the buffer, and where it lies. `last`: the last byte that has to
-  // be inside too (0: checked by its first byte alone).
-  std::uint64_t place(std::uint64_t exec, std::uint32_t add, std::uint64_t* address, std::uint32_t last = 0) const {
+  // Lanes of `exec` of whose access `bytes` from byte `add` on are inside the buffer, and where they lie.
+  std::uint64_t place(std::uint64_t exec, std::uint32_t add, std::uint32_t bytes, std::uint64_t* address) const {
     std::uint64_t good = 0;
+    const std::uint64_t end = soffset + add + bytes;
     if (!resource.swizzle && !resource.add_tid && !structured) { // raw, the common case
       const std::uint64_t stride = resource.stride;
       for (unsigned l = 0; l < kLanes; ++l) {
-        const std::uint64_t at = index[l] * stride + offset[l] + add;
-        address[l] = base + at;
-        good |= std::uint64_t{at + last < resource.num_records ? 1u : 0u} << l;
+        address[l] = base + index[l] * stride + offset[l] + add;
+        good |= std::uint64_t{offset[l] + end <= resource.num_records ? 1u : 0u} << l;
       }
       return exec & good;
     }
     for (unsigned l = 0; l < kLanes; ++l) {
-      const std::uint64_t at = resource.place(index[l], offset[l] + add);
-      address[l] = base + at;
-      const bool in = !checked || (structured ? index[l] < resource.num_records : at + last < resource.num_records);
+      address[l] = base + resource.place(index[l], offset[l] + add);
+      const bool in = !checked || (structured ? index[l] < resource.num_records : offset[l] + end <= resource.num_records);
       good |= std::uint64_t{in ? 1u : 0u} << l;
     }
     return exec & good;
@@ -134,7 +135,7 @@ bool torn_pieces(Wave& wave, const Inst& inst, const Access& access, bool is_loa
   alignas(64) std::uint64_t address[16][kLanes];
   alignas(64) std::uint32_t byte[kLanes];
   for (unsigned n = 0; n < bytes; ++n) {
-    access.place(good[n / 4], n, address[n]);
+    access.place(good[n / 4], n, 1, address[n]);
     if (!wave.port->check(address[n], good[n / 4], 1, is_load ? FaultAccess::read : FaultAccess::write, *wave.fault)) return false;
   }
   if (is_load) {
@@ -168,7 +169,7 @@ bool dwords(Wave& wave, const Inst& inst, const MemOp& op, const Access& access,
   std::uint64_t good[4];
   bool together = access.contiguous();
   for (unsigned d = 0; d < n; ++d) {
-    good[d] = access.place(exec, d * 4, address[d]);
+    good[d] = access.place(exec, d * 4, 4, address[d]);
     together = together && good[d] == good[0];
   }
   if (access.torn(exec, 4)) {
@@ -188,7 +189,7 @@ bool dwords(Wave& wave, const Inst& inst, const MemOp& op, const Access& access,
 bool small_load(Wave& wave, const Inst& inst, const MemOp& op, const Access& access, std::uint64_t exec, std::uint32_t* out) {
   alignas(64) std::uint64_t address[kLanes];
   alignas(64) std::uint32_t raw[kLanes] = {};
-  const std::uint64_t good = access.place(exec, 0, address);
+  const std::uint64_t good = access.place(exec, 0, op.bytes, address);
   GlobalSpace space{wave, inst, address};
   if (!(access.torn(exec, op.bytes) ? torn_pieces(wave, inst, access, true, op.bytes, &good, &raw) : space.load_small(good, op.bytes, raw))) return false;
   put_small(wave, op, exec, raw, out);
@@ -211,10 +212,7 @@ bool typed(Wave& wave, const Inst& inst, const MemOp& op, const Access& access, 
   // In range as a whole, or not at all.
   std::uint64_t good = exec;
   const bool torn = access.torn(exec, std::min<std::uint32_t>(4, format.bytes));
-  if (torn) {
-    for (unsigned n = 0; n < format.bytes; ++n) good &= access.place(exec, n, address[0]);
-  }
-  for (unsigned w = 0; w < words; ++w) good &= access.place(exec, w * 4, address[w], torn ? 0 : std::min(4u, format.bytes - w * 4u) - 1);
+  for (unsigned w = 0; w < words; ++w) good &= access.place(exec, w * 4, std::min(4u, format.bytes - w * 4u), address[w]);
   if (words == 0) good = 0;
   const std::uint64_t all_good[4] = {good, good, good, good};
   GlobalSpace space{wave, inst, address[0]};
@@ -272,7 +270,7 @@ bool store_lds(Wave& wave, const Inst& inst, const Access& access, std::uint64_t
   alignas(64) std::uint32_t data[1][kLanes];
   lds_dma_addresses(wave, inst, 1, from);
   LdsSpace lds{wave, from};
-  const std::uint64_t good = lds.in_range(access.place(exec, 0, address), 4);
+  const std::uint64_t good = lds.in_range(access.place(exec, 0, 4, address), 4);
   lds.load(good, 1, data);
   if (access.torn(exec, 4)) return torn_pieces(wave, inst, access, false, 4, &good, data);
   GlobalSpace space{wave, inst, address};
@@ -300,7 +298,7 @@ bool run(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t exec) {
   case MemKind::store_small:
   case MemKind::atomic: {
     alignas(64) std::uint64_t address[kLanes];
-    const std::uint64_t good = access.place(exec, 0, address, op.kind == MemKind::atomic ? op.bytes - 1u : 0u);
+    const std::uint64_t good = access.place(exec, 0, op.bytes, address);
     GlobalSpace space{wave, inst, address};
     if (op.kind == MemKind::store_small && access.torn(exec, op.bytes)) { // halves
       alignas(64) std::uint32_t half[1][kLanes];
