@@ -1,10 +1,11 @@
-# Runs the tiled GEMM of FILE on random inputs on each of DEVICES, and compares what it stored.
+# Runs the tiled GEMM of FILE on random inputs on each of DEVICES, and compares what it stored. LAUNCHER: words joined by |.
+string(REPLACE "|" ";" launcher "${LAUNCHER}")
 set(first "")
 foreach(device ${DEVICES})
   string(REPLACE ":" "_" name ${device})
   set(out ${OUT}/gemm_${name}.bin)
   file(REMOVE ${out})
-  execute_process(COMMAND ${TOOL} vgpu --device gfx90a -- ${TOOL} run ${FILE} --device ${device} --kernel gemm_f16 --grid 512 --group 256
+  execute_process(COMMAND ${launcher} ${TOOL} run ${FILE} --device ${device} --kernel gemm_f16 --grid 512 --group 256
     --arg buf:f16:8192:init=rand=1 --arg buf:f16:8192:init=rand=2 --arg buf:f32:16384:out=${out} --arg u32:128 --arg u32:128 --arg u32:64
     RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
   if(NOT status EQUAL 0 OR NOT EXISTS ${out})
