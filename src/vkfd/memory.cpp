@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint32_t kDomains = std::uint32_t{KFD_IOC_ALLOC_MEM_FLAGS_VRAM} | KFD_IOC_ALLOC_MEM_FLAGS_GTT |
                                    KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL |
                                    KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP;
+// The header shifts a one into the sign of an int.
+constexpr auto kWritable = static_cast<std::uint32_t>(KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
 constexpr std::uint64_t kAddressLimit = 1ull << 47;
 
 sim::MemoryKind kind_of(const Bo& bo) noexcept {
@@ -28,7 +30,7 @@ sim::MemoryKind kind_of(const Bo& bo) noexcept {
 
 std::uint8_t permissions_of(const Bo& bo) noexcept {
   unsigned p = sim::kRead;
-  if ((bo.flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE) != 0) p |= sim::kWrite;
+  if ((bo.flags & kWritable) != 0) p |= sim::kWrite;
   if ((bo.flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE) != 0) p |= sim::kExecute;
   return static_cast<std::uint8_t>(p);
 }
@@ -80,7 +82,7 @@ int Memory::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args, std::uint64_t fix
     if (cpu % kPage != 0) return refuse(-EINVAL, "the host address {:#x} is not page-aligned", cpu);
     const HostRange range = host_range(cpu, bo.size);
     if (!range.mapped) return refuse(-EFAULT, "host memory of {} bytes at {:#x} is not mapped", bo.size, cpu);
-    if (!range.readable || ((args.flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE) != 0 && !range.writable)) {
+    if (!range.readable || ((args.flags & kWritable) != 0 && !range.writable)) {
       return refuse(-EFAULT, "host memory of {} bytes at {:#x} may not be {}", bo.size, cpu, range.readable ? "written" : "read");
     }
     bo.host = reinterpret_cast<std::byte*>(cpu);
