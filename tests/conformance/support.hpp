@@ -98,10 +98,10 @@ inline PreparedDispatch prepare(Queue& on, const Kernargs& kernargs, const Dispa
   return std::move(*made);
 }
 
-// The order in which dispatches came to the journal.
+// The order in which dispatches came to the journal. Kernels may be adding to it.
 inline std::vector<std::uint32_t> journal(const Buffer& log) {
   const auto words = log.as<std::uint32_t>();
-  std::vector<std::uint32_t> entries(words.begin() + 1, words.begin() + 1 + std::min<std::uint32_t>(words[0], 1023));
+  std::vector<std::uint32_t> entries(words.begin() + 1, words.begin() + 1 + std::min<std::uint32_t>(word(log).load(), 1023));
   return entries;
 }
 constexpr std::size_t kJournalBytes = 4096;
