@@ -181,30 +181,22 @@ int Memory::map(std::uint64_t handle, std::span<const std::uint32_t> gpu_ids, st
 }
 
 int Memory::unmap(std::uint64_t handle, std::span<const std::uint32_t> gpu_ids, std::uint32_t& done) {
-  auto found = find(handle);
+  Queues::Standstill queues{queues_};
+  const auto found = find(handle);
   if (!found) return refuse(-EINVAL, "no buffer has the handle {:#x}", handle);
-  const auto stop_queues = [&] {
-    for (const std::uint32_t id : gpu_ids) {
-      if (GpuContext* gpu = gpu_of(id); gpu != nullptr && (found->mapped >> gpu->index & 1) != 0)
-        stop_queues_(gpu->index, found->va, found->va + found->size);
-    }
-  };
-  const auto unmap_all = [&] {
-    const std::lock_guard lock{mutex_};
-    const auto it = bos_.find(handle);
-    if (it == bos_.end()) return refuse(-EINVAL, "no buffer has the handle {:#x}", handle);
-    found->mapped = it->second.mapped;
-    for (; done < gpu_ids.size(); ++done) {
-      GpuContext* gpu = gpu_of(gpu_ids[done]);
-      if (gpu == nullptr) return refuse(-EINVAL, "no GPU has the id {}", gpu_ids[done]);
-      unmap_on(it->second, *gpu);
-    }
-    return 0;
-  };
-  stop_queues();
-  const int error = unmap_all();
-  stop_queues();
-  return error;
+  for (const std::uint32_t id : gpu_ids) {
+    if (GpuContext* gpu = gpu_of(id); gpu != nullptr && (found->mapped >> gpu->index & 1) != 0)
+      queues.stop_overlapping(gpu->index, found->va, found->va + found->size);
+  }
+  const std::lock_guard lock{mutex_};
+  const auto it = bos_.find(handle);
+  if (it == bos_.end()) return refuse(-EINVAL, "no buffer has the handle {:#x}", handle);
+  for (; done < gpu_ids.size(); ++done) {
+    GpuContext* gpu = gpu_of(gpu_ids[done]);
+    if (gpu == nullptr) return refuse(-EINVAL, "no GPU has the id {}", gpu_ids[done]);
+    unmap_on(it->second, *gpu);
+  }
+  return 0;
 }
 
 std::optional<Bo> Memory::find(std::uint64_t handle) const {
@@ -238,6 +230,7 @@ void Memory::host_range_gone(std::uint64_t begin, std::uint64_t end) {
     const auto host = reinterpret_cast<std::uint64_t>(bo.host);
     return is_user(bo) && bo.host != nullptr && host < end && host + bo.size > begin;
   };
+  Queues::Standstill queues{queues_};
   std::vector<Bo> gone;
   {
     const std::lock_guard lock{mutex_};
@@ -245,27 +238,20 @@ void Memory::host_range_gone(std::uint64_t begin, std::uint64_t end) {
       if (overlaps(bo)) gone.push_back(bo);
     }
   }
-  const auto stop_queues = [&] {
-    for (const Bo& bo : gone) {
-      for (const auto& gpu : gpus_) {
-        if ((bo.mapped >> gpu->index & 1) != 0) stop_queues_(gpu->index, bo.va, bo.va + bo.size);
-      }
-    }
-  };
-  stop_queues();
-  {
-    const std::lock_guard lock{mutex_};
-    for (Bo& old : gone) {
-      const auto it = bos_.find(old.handle);
-      if (it == bos_.end() || !overlaps(it->second)) continue;
-      Bo& bo = it->second;
-      old.mapped = bo.mapped;
-      for (const auto& gpu : gpus_) unmap_on(bo, *gpu);
-      user_ranges_.remove(reinterpret_cast<std::uint64_t>(bo.host), reinterpret_cast<std::uint64_t>(bo.host) + bo.size);
-      bo.host = nullptr; // accesses fault from now on
+  for (const Bo& bo : gone) {
+    for (const auto& gpu : gpus_) {
+      if ((bo.mapped >> gpu->index & 1) != 0) queues.stop_overlapping(gpu->index, bo.va, bo.va + bo.size);
     }
   }
-  stop_queues();
+  const std::lock_guard lock{mutex_};
+  for (const Bo& old : gone) {
+    const auto it = bos_.find(old.handle);
+    if (it == bos_.end() || !overlaps(it->second)) continue;
+    Bo& bo = it->second;
+    for (const auto& gpu : gpus_) unmap_on(bo, *gpu);
+    user_ranges_.remove(reinterpret_cast<std::uint64_t>(bo.host), reinterpret_cast<std::uint64_t>(bo.host) + bo.size);
+    bo.host = nullptr; // accesses fault from now on
+  }
 }
 
 } // namespace aql::vkfd

@@ -3,7 +3,6 @@
 // Thread safety: all members may be called from any thread. Lock order: Queues, Memory, a device's own locks, UserRanges.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,7 @@
 
 #include "vkfd/gpu_context.hpp"
 #include "vkfd/kfd_abi.hpp"
+#include "vkfd/queues.hpp"
 #include "vkfd/user_ranges.hpp"
 
 namespace aql::vkfd {
@@ -34,9 +34,7 @@ struct Bo {
 
 class Memory {
 public:
-  Memory(std::span<const std::unique_ptr<GpuContext>> gpus,
-         std::function<void(std::uint32_t gpu, std::uint64_t begin, std::uint64_t end)> stop_queues)
-      : gpus_(gpus), stop_queues_(std::move(stop_queues)) {}
+  Memory(std::span<const std::unique_ptr<GpuContext>> gpus, Queues& queues) : gpus_(gpus), queues_(queues) {}
 
   // All: 0 or -errno.
   int allocate(kfd_ioctl_alloc_memory_of_gpu_args& args, std::uint64_t fixed_mmap_offset, std::byte* fixed_host);
@@ -68,9 +66,7 @@ private:
   std::uint64_t new_handle(std::uint32_t gpu_id);
 
   const std::span<const std::unique_ptr<GpuContext>> gpus_;
-  // Ends queues that use these device addresses. Called without our lock, before addresses are unmapped, so that their packets do
-  // not fault, and afterwards for those that were made meanwhile: what a queue found is its own until it ends.
-  const std::function<void(std::uint32_t, std::uint64_t, std::uint64_t)> stop_queues_;
+  Queues& queues_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Bo> bos_;
   std::uint64_t next_ = 1;

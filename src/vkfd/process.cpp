@@ -29,7 +29,7 @@ Result<std::vector<GpuIdentity>> parse_devices(std::string_view text) {
           Error{Errc::invalid_argument, 0, fmt::format("no device is called '{}'; there are {}", name, known), "parse_devices"});
     }
     if (gpus.size() == kMaxGpus)
-      return std::unexpected(Error{Errc::invalid_argument, 0, fmt::format("more than {} GPUs", kMaxGpus), "parse_devices"});
+      return std::unexpected(Error{Errc::invalid_argument, 0, fmt::format("more than {} GPUs are asked for; a process has at most that many", kMaxGpus), "parse_devices"});
     gpus.push_back(identity_of(*profile, static_cast<std::uint32_t>(gpus.size())));
   }
   if (gpus.empty()) return std::unexpected(Error{Errc::invalid_argument, 0, "no device is named", "parse_devices"});
@@ -71,11 +71,8 @@ Result<std::unique_ptr<Process>> Process::create(std::span<const GpuIdentity> id
     process->gpus_.push_back(std::move(gpu));
   }
   process->queues_ = std::make_unique<Queues>(process->gpus_, process->events_);
-  const auto stop_queues = [queues = process->queues_.get()](std::uint32_t gpu, std::uint64_t begin, std::uint64_t end) {
-    queues->stop_overlapping(gpu, begin, end);
-  };
-  process->memory_ = std::make_unique<Memory>(process->gpus_, stop_queues);
-  process->svm_ = std::make_unique<Svm>(process->gpus_, process->memory_->user_ranges(), stop_queues);
+  process->memory_ = std::make_unique<Memory>(process->gpus_, *process->queues_);
+  process->svm_ = std::make_unique<Svm>(process->gpus_, process->memory_->user_ranges(), *process->queues_);
   return process;
 }
 

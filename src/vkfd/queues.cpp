@@ -114,6 +114,7 @@ int Queues::create(kfd_ioctl_create_queue_args& args) {
   if (!std::has_single_bit(args.ring_size)) return refuse(-EINVAL, "a ring of {} bytes; a power of two is needed", args.ring_size);
   DeviceCore* core = context.core();
   if (core == nullptr) return refuse(-ENODEV, "the software GPU could not be started");
+  const std::shared_lock memory{memory_mutex_};
   const auto reachable = [&](std::uint64_t address, std::uint64_t size, std::uint8_t permissions) {
     return core->translate(address, size, permissions) != nullptr;
   };
@@ -190,6 +191,7 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
   if (args.queue_priority > KFD_MAX_QUEUE_PRIORITY) return refuse(-EINVAL, "queue priority {} is over 15", args.queue_priority);
   if (args.ring_size != 0 && !std::has_single_bit(args.ring_size))
     return refuse(-EINVAL, "a ring of {} bytes; a power of two is needed", args.ring_size);
+  const std::shared_lock memory{memory_mutex_};
   const auto queue = acquire(args.queue_id);
   if (!queue) return refuse(-EINVAL, "no queue has the id {}", args.queue_id);
   GpuContext& context = *gpus_[queue->gpu];

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <span>
 
 #include "vkfd/events.hpp"
@@ -31,10 +32,22 @@ public:
   int set_cu_mask(std::uint32_t id, std::span<const std::uint32_t> mask);
   int wave_state(kfd_ioctl_get_queue_wave_state_args& args);
   [[nodiscard]] bool exists(std::uint32_t id) const;
-  // Queues whose memory lies in these device addresses leave the device; the program can only destroy them.
-  void stop_overlapping(std::uint32_t gpu, std::uint64_t begin, std::uint64_t end);
+
+  // While one lives, no queue is taken on the device or moved there: what queues find in the GPU's memory is theirs until they
+  // leave it, so who takes memory away holds one from before the queues are stopped until it is gone.
+  class Standstill {
+  public:
+    explicit Standstill(Queues& queues) : queues_(queues), lock_(queues.memory_mutex_) {}
+    // Queues whose memory lies in these device addresses leave the device; the program can only destroy them.
+    void stop_overlapping(std::uint32_t gpu, std::uint64_t begin, std::uint64_t end) { queues_.stop_overlapping(gpu, begin, end); }
+
+  private:
+    Queues& queues_;
+    const std::unique_lock<std::shared_mutex> lock_;
+  };
 
 private:
+  void stop_overlapping(std::uint32_t gpu, std::uint64_t begin, std::uint64_t end);
   struct Queue {
     std::uint32_t id = 0, gpu = 0, type = 0, slot = 0;
     CoreQueue setup;
@@ -53,6 +66,7 @@ private:
 
   const std::span<const std::unique_ptr<GpuContext>> gpus_;
   Events& events_;
+  std::shared_mutex memory_mutex_; // before a queue is acquired
   mutable std::mutex mutex_;
   std::condition_variable released_;
   std::map<std::uint32_t, std::shared_ptr<Queue>> queues_;

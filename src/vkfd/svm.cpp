@@ -210,6 +210,7 @@ int Svm::get(std::uint64_t begin, std::uint64_t size, std::span<kfd_ioctl_svm_at
 void Svm::host_range_gone(std::uint64_t begin, std::uint64_t end) {
   begin &= ~(kPage - 1);
   end = round_to_page(end);
+  Queues::Standstill queues{queues_};
   std::uint64_t mapped = 0;
   {
     const std::lock_guard lock{mutex_};
@@ -223,7 +224,7 @@ void Svm::host_range_gone(std::uint64_t begin, std::uint64_t end) {
   }
   // Rings and queue structures may lie there too.
   for (const auto& gpu : gpus_) {
-    if ((mapped >> gpu->index & 1) != 0) stop_queues_(gpu->index, begin, end);
+    if ((mapped >> gpu->index & 1) != 0) queues.stop_overlapping(gpu->index, begin, end);
   }
 }
 

@@ -4,7 +4,6 @@
 // Thread safety: all members may be called from any thread.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <span>
@@ -12,15 +11,15 @@
 
 #include "vkfd/gpu_context.hpp"
 #include "vkfd/kfd_abi.hpp"
+#include "vkfd/queues.hpp"
 #include "vkfd/user_ranges.hpp"
 
 namespace aql::vkfd {
 
 class Svm {
 public:
-  Svm(std::span<const std::unique_ptr<GpuContext>> gpus, UserRanges& user_ranges,
-      std::function<void(std::uint32_t gpu, std::uint64_t begin, std::uint64_t end)> stop_queues)
-      : gpus_(gpus), user_ranges_(user_ranges), stop_queues_(std::move(stop_queues)) {}
+  Svm(std::span<const std::unique_ptr<GpuContext>> gpus, UserRanges& user_ranges, Queues& queues)
+      : gpus_(gpus), user_ranges_(user_ranges), queues_(queues) {}
 
   // 0 or -errno. Ranges that had other attributes are split.
   int set(std::uint64_t begin, std::uint64_t size, std::span<const kfd_ioctl_svm_attribute> attributes);
@@ -50,7 +49,7 @@ private:
 
   const std::span<const std::unique_ptr<GpuContext>> gpus_;
   UserRanges& user_ranges_;
-  const std::function<void(std::uint32_t, std::uint64_t, std::uint64_t)> stop_queues_; // called without our lock
+  Queues& queues_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Range> ranges_; // by first address; none overlap
 };

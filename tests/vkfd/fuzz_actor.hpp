@@ -176,6 +176,9 @@ private:
   void make_queue(bool fresh) {
     const auto memory = world_.buffers.any(random_);
     if (!memory || memory->size < FuzzWorld::kBufferBytes) return;
+    bool taken = false; // two queues on one ring say little
+    world_.queues.for_each([&](const FuzzQueue& queue) { taken |= queue.memory.handle == memory->handle; });
+    if (taken && random_() % 16 != 0) return;
     auto args = wanted_queue(*memory);
     if (fresh) {
       abi::AmdQueue amd{};
@@ -209,7 +212,11 @@ private:
       packets_.set_home(queue.memory);
       for (std::uint64_t n = 1 + random_() % 4; n != 0 && !full; --n) full = !push(queue);
     });
-    if (full && random_() % 4 == 0) {
+    if (!full) return;
+    // The program answers what the queue may wait for, or gives it up.
+    world_.put(chosen->memory, FuzzWorld::kSignals, std::array<std::uint64_t, 0x900 / 8>{});
+    world_.put(chosen->memory, FuzzWorld::kData, std::array<std::uint64_t, 0x900 / 8>{});
+    if (random_() % 4 == 0) {
       world_.queues.remove_if([&](const FuzzQueue& queue) { return queue.id == chosen->id; });
       destroy_queue(*chosen);
     }

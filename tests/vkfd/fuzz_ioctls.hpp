@@ -142,6 +142,9 @@ inline void FuzzActor::plausible(const vkfd::IoctlRow& row) {
   if (row.nr == Nr::kWaitEvents) { // others would rightly wait for ever
     const std::uint32_t ms = any(2);
     std::memcpy(block + offsetof(kfd_ioctl_wait_events_args, timeout), &ms, sizeof ms);
+    kfd_ioctl_wait_events_args args; // results go no further than our own events
+    std::memcpy(&args, block, sizeof args);
+    if (args.num_events > waits_.size()) return;
   }
   if (call(row.nr, size, pointer(block)) < 0) return;
   if (row.nr == Nr::kCreateQueue && !spoiled) {

@@ -33,6 +33,9 @@ public:
   std::uint64_t data() { return address(FuzzWorld::kData); }
   std::uint32_t event() { return world_.events.any(random_).value_or(1); }
   std::uint32_t small(std::uint64_t most) { return static_cast<std::uint32_t>(random_() % most); }
+  // One of those that exist; seldom one that does not.
+  std::uint32_t valid(std::uint64_t count, std::uint64_t all) { return small(odd() ? all : count); }
+  bool odd() { return random_() % 48 == 0; }
 
   Words sdma() {
     using namespace sim::sdma;
@@ -53,10 +56,10 @@ public:
       at(data()), at(data()), at(data());
       break;
     case 3:
-      w = {header(copy, kCopyLinearRect, small(6) << 29)};
+      w = {header(copy, kCopyLinearRect, valid(3, 6) << 29)};
       for (int side = 0; side < 2; ++side)
         at(data()), w.push_back(small(8) | small(8) << 16), w.push_back(small(256) << 13), w.push_back(small(4096));
-      w.push_back(small(64) | small(16) << 16), w.push_back(small(3));
+      w.push_back(small(64) | small(8) << 16), w.push_back(odd() ? small(2048) : small(2));
       break;
     case 4:
       w = {header(sim::sdma::write)};
@@ -65,7 +68,7 @@ public:
       break;
     case 5:
       w = {header(indirect)};
-      at(make_indirect()), w.push_back(small(64)), at(0);
+      at(make_indirect(true)), w.push_back(kIndirectWords), at(0);
       break;
     case 6:
       w = {header(fence)};
@@ -73,19 +76,19 @@ public:
       break;
     case 7: w = {header(trap), event()}; break;
     case 8: // half of them can hold; the others keep the ring until it is destroyed
-      w = {header(poll_regmem, 0, kMemoryPoll | (random_() % 8 == 0 ? 7 : random_() % 2 != 0 ? 0 : small(7)) << 28)};
+      w = {header(poll_regmem, 0, kMemoryPoll | (odd() ? 7 : random_() % 4 != 0 ? 0 : small(7)) << 28)};
       at(data()), w.push_back(small(4)), w.push_back(small(16)), w.push_back(0xfff0000a);
       break;
     case 9:
-      w = {header(sim::sdma::atomic, 0, (random_() % 2 != 0 ? 0x2fu : small(128)) << 25 | (random_() % 16 == 0 ? kAtomicLoop : 0))};
+      w = {header(sim::sdma::atomic, 0, atomic_operation() << 25 | (odd() ? kAtomicLoop : 0))};
       at(address(FuzzWorld::kSignals, 8)), at(~0ull), at(random_() % 4), w.push_back(0);
       break;
     case 10:
-      w = {header(const_fill, 0, small(4) << 30)};
+      w = {header(const_fill, 0, valid(3, 4) << 30)};
       at(data()), w.push_back(small(1u << 31)), w.push_back(bytes);
       break;
     case 11:
-      w = {header(timestamp, small(4))};
+      w = {header(timestamp, valid(3, 4))};
       at(address(FuzzWorld::kData, 8));
       break;
     default:
@@ -98,6 +101,7 @@ public:
 
   Words pm4() {
     using namespace sim::pm4;
+    constexpr std::uint32_t sources[] = {0, 1, 2, 5, 9}, destinations[] = {0, 1, 2, 5};
     Words body;
     const auto at = [&](std::uint64_t a) { body.push_back(low(a)), body.push_back(high(a)); };
     Opcode opcode = nop;
@@ -110,29 +114,30 @@ public:
       for (std::uint32_t n = small(8) + 1; n != 0; --n) body.push_back(small(1u << 31));
       break;
     case 3:
-      opcode = wait_reg_mem, body = {(random_() % 2 != 0 ? 0 : small(8)) | 1u << 4};
+      opcode = wait_reg_mem, body = {(random_() % 4 != 0 ? 0 : valid(7, 8)) | 1u << 4};
       at(data()), body.push_back(small(4)), body.push_back(small(16)), body.push_back(4);
       break;
     case 4:
       opcode = indirect_buffer;
-      at(make_indirect()), body.push_back(small(64) | small(2) << 20 | 1u << 23);
+      at(make_indirect(false)), body.push_back(kIndirectWords | (odd() ? 1u << 20 : 0) | 1u << 23);
       break;
     case 5:
-      opcode = copy_data, body = {(random_() % 2 != 0 ? 1 : small(10)) | (random_() % 2 != 0 ? 5 : small(6)) << 8 | small(2) << 16};
+      opcode = copy_data;
+      body = {(odd() ? small(16) : sources[small(5)]) | (odd() ? small(16) : destinations[small(4)]) << 8 | small(2) << 16};
       at(address(FuzzWorld::kData, 8)), at(address(FuzzWorld::kData, 8));
       break;
     case 6:
-      opcode = atomic_mem, body = {(random_() % 2 != 0 ? 0x2fu : small(128)) | (random_() % 16 == 0 ? 1u : 0u) << 8};
+      opcode = atomic_mem, body = {atomic_operation() | (odd() ? 1u : 0u) << 8};
       at(address(FuzzWorld::kSignals, 8)), at(~0ull), at(random_() % 4), body.push_back(0);
       break;
     case 7:
-      opcode = release_mem, body = {0x14, small(5) << 29 | small(3) << 24};
+      opcode = release_mem, body = {0x14, valid(5, 8) << 29 | small(3) << 24};
       at(address(FuzzWorld::kData, 8)), at(random_()), body.push_back(event());
       break;
     case 8: opcode = event_write, body = {random_() % 2 != 0 ? 7u : small(64)}; break;
     case 9:
       opcode = dispatch_indirect;
-      at(data()), body.push_back(small(64));
+      at(data()), body.push_back(odd() ? small(64) : 0);
       break;
     case 10: opcode = set_uconfig_reg, body = {small(0x400), small(1u << 31)}; break;
     default: { // what a launch needs, in the order of the registers
@@ -144,9 +149,8 @@ public:
         w.insert(w.end(), values.begin(), values.end());
       };
       set(compute_pgm_rsrc1, {small(4) | small(4) << 6, small(16) << 1 | small(4) << 7});
-      set(compute_num_thread_x, {64, random_() % 8 == 0 ? small(65) : 1, 1});
-      const Words launch{header(dispatch_direct, 4), small(4), random_() % 8 == 0 ? small(1u << 20) : 1, 1,
-                         small(64) | kInitiatorShaderEnable};
+      set(compute_num_thread_x, {64, odd() ? small(65) : 1, 1});
+      const Words launch{header(dispatch_direct, 4), small(4), odd() ? small(1u << 20) : 1, 1, small(64) | kInitiatorShaderEnable};
       w.insert(w.end(), launch.begin(), launch.end());
       return spoiled(std::move(w));
     }
@@ -175,7 +179,7 @@ public:
       p.signal = signal();
       p.value = static_cast<std::int64_t>(random_() % 4);
       p.mask = -1;
-      p.cond = small(5);
+      p.cond = valid(4, 5);
       p.completion_signal = signal();
       copy(p);
       head |= 2u << 16;
@@ -183,9 +187,9 @@ public:
     }
     case 3: {
       abi::Pm4IbPacket p{};
-      const std::uint64_t buffer = make_indirect();
+      const std::uint64_t buffer = make_indirect(false);
       const std::uint32_t command[] = {sim::pm4::header(sim::pm4::indirect_buffer, 3), low(buffer), high(buffer),
-                                       small(64) | 1u << 23};
+                                       kIndirectWords | 1u << 23};
       std::copy_n(command, 4, p.ib_jump_cmd);
       p.dw_cnt_remain = 10;
       p.completion_signal = signal();
@@ -195,13 +199,13 @@ public:
     }
     default: {
       abi::KernelDispatchPacket p{};
-      const bool one = random_() % 4 != 0;
+      const bool one = !odd();
       p.workgroup_size_x = one ? 64 : static_cast<std::uint16_t>(random_() % 1025);
       p.workgroup_size_y = p.workgroup_size_z = one ? 1 : static_cast<std::uint16_t>(random_() % 9);
       p.grid_size_x = one ? 64 : small(2048);
       p.grid_size_y = p.grid_size_z = one ? 1 : small(9);
-      p.private_segment_size = random_() % 8 == 0 ? small(8192) : 0;
-      p.group_segment_size = random_() % 4 == 0 ? small(70000) : 0;
+      p.private_segment_size = odd() ? small(8192) : 0;
+      p.group_segment_size = random_() % 4 == 0 ? small(odd() ? 70000 : 65000) : 0;
       p.kernel_object = kernel(false);
       p.kernarg_address = random_() % 2 != 0 ? 0 : address(FuzzWorld::kData, 16);
       p.completion_signal = signal();
@@ -211,7 +215,7 @@ public:
     }
     }
     slot.word[0] = head;
-    if (random_() % 32 == 0) slot.word[random_() % 16] = static_cast<std::uint32_t>(random_());
+    if (odd()) slot.word[random_() % 16] = static_cast<std::uint32_t>(random_());
     return slot;
   }
 
@@ -223,7 +227,7 @@ public:
     std::uint64_t descriptor[8]{};
     descriptor[2] = FuzzWorld::kCode - FuzzWorld::kDescriptor;
     descriptor[6] = small(4) | static_cast<std::uint64_t>(small(4)) << 6 | static_cast<std::uint64_t>(small(32)) << 32;
-    if (random_() % 8 == 0) descriptor[random_() % 8] = random_();
+    if (odd()) descriptor[random_() % 8] = random_();
     world_.put(*buffer, FuzzWorld::kDescriptor, descriptor);
     const Words code = program();
     world_.write(*buffer, FuzzWorld::kCode, code.data(), code.size() * 4);
@@ -231,22 +235,31 @@ public:
   }
 
 private:
-  std::optional<FuzzBuffer> some_buffer() { return random_() % 8 != 0 ? home_ : world_.buffers.any(random_); }
+  std::optional<FuzzBuffer> some_buffer() { return random_() % 16 != 0 ? home_ : world_.buffers.any(random_); }
   static std::uint32_t low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
   static std::uint32_t high(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
 
+  std::uint32_t atomic_operation() {
+    constexpr std::uint32_t kOperations[] = {0x07, 0x08, 0x0f, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19};
+    return odd() ? small(128) : kOperations[random_() % std::size(kOperations)] | small(2) << 5;
+  }
+
+  // Most of them end, and well.
   Words program() {
     constexpr std::uint32_t end = 0xbf810000;
-    switch (random_() % 9) {
+    switch (random_() % 40) {
     case 0: return {0xbf82ffff};             // s_branch to itself
     case 1: return {0xbf8e0010, 0xbf82fffe}; // s_sleep 16, and again
     case 2: return {0xbf920002, end};        // s_trap 2
     case 3: return {0xbf8a0000, end};        // s_barrier
-    case 4: {                                // v_mov_b32 v0, v1: an address; v2: 1; flat_store_dword or flat_atomic_add
+    case 4:
+    case 5:
+    case 6:
+    case 7: { // v_mov_b32 v0, v1: an address; v2: 1; flat_store_dword or flat_atomic_add
       const std::uint64_t to = data();
       return {0x7e0002ff, low(to), 0x7e0202ff, high(to), 0x7e040281, random_() % 2 != 0 ? 0xdc700000 : 0xdd080000, 0x00000200, end};
     }
-    case 5: { // random instructions
+    case 8: { // random instructions
       Words words(16);
       for (auto& w : words) w = static_cast<std::uint32_t>(random_());
       words.push_back(end);
@@ -256,19 +269,21 @@ private:
     }
   }
 
-  // Packets of either kind in a buffer, for INDIRECT_BUFFER and its like.
-  std::uint64_t make_indirect() {
+  // Packets in a buffer, for INDIRECT_BUFFER and its like; seldom what is there, or of the other engine.
+  static constexpr std::uint32_t kIndirectWords = 64;
+  std::uint64_t make_indirect(bool copies) {
     const auto buffer = some_buffer();
     if (!buffer) return data();
-    if (nested_ < 2 && random_() % 2 != 0) {
+    if (nested_ < 2 && !odd()) {
       ++nested_;
+      if (odd()) copies = !copies;
       Words words;
-      const bool copies = random_() % 2 != 0;
-      while (words.size() < 64) {
+      for (;;) {
         const Words packet = copies ? sdma() : pm4();
+        if (words.size() + packet.size() > kIndirectWords) break;
         words.insert(words.end(), packet.begin(), packet.end());
       }
-      words.resize(64);
+      words.resize(kIndirectWords, copies ? 0 : 0x80000000u); // no operation
       world_.write(*buffer, FuzzWorld::kIndirect, words.data(), words.size() * 4);
       --nested_;
     }
