@@ -119,6 +119,14 @@ AQL_OPENAT(openat64)
   }
 AQL_OPEN_2(__open_2)
 AQL_OPEN_2(__open64_2)
+#define AQL_OPENAT_2(name)                                                                                                         \
+  extern "C" int name(int directory, const char* path, int flags);                                                                 \
+  AQL_HOOK int name(int directory, const char* path, int flags) {                                                                  \
+    AQL_REAL(name);                                                                                                                \
+    return open_any(path, flags, [&](const char* p) { return real(directory, p, flags); });                                        \
+  }
+AQL_OPENAT_2(__openat_2)
+AQL_OPENAT_2(__openat64_2)
 
 #define AQL_FOPEN(name)                                                                                                            \
   AQL_HOOK FILE* name(const char* path, const char* mode) {                                                                        \
@@ -167,6 +175,67 @@ AQL_FSTATAT(fstatat64, stat64)
   }
 AQL_FSTAT(fstat, stat)
 AQL_FSTAT(fstat64, stat64)
+
+// Names that programs built for a C library before 2.33 call; the layout's version goes first.
+#define AQL_XSTAT(name, type)                                                                                                      \
+  extern "C" int name(int version, const char* path, struct type* info);                                                           \
+  AQL_HOOK int name(int version, const char* path, struct type* info) {                                                            \
+    AQL_REAL(name);                                                                                                                \
+    if (stat_device(path, info)) return 0;                                                                                         \
+    return real(version, Path{path}.get(), info);                                                                                  \
+  }
+AQL_XSTAT(__xstat, stat)
+AQL_XSTAT(__xstat64, stat64)
+AQL_XSTAT(__lxstat, stat)
+AQL_XSTAT(__lxstat64, stat64)
+
+#define AQL_FXSTATAT(name, type)                                                                                                   \
+  extern "C" int name(int version, int directory, const char* path, struct type* info, int flags);                                 \
+  AQL_HOOK int name(int version, int directory, const char* path, struct type* info, int flags) {                                  \
+    AQL_REAL(name);                                                                                                                \
+    if (stat_device(path, info)) return 0;                                                                                         \
+    return real(version, directory, Path{path}.get(), info, flags);                                                                \
+  }
+AQL_FXSTATAT(__fxstatat, stat)
+AQL_FXSTATAT(__fxstatat64, stat64)
+
+#define AQL_FXSTAT(name, type)                                                                                                     \
+  extern "C" int name(int version, int fd, struct type* info);                                                                     \
+  AQL_HOOK int name(int version, int fd, struct type* info) {                                                                      \
+    AQL_REAL(name);                                                                                                                \
+    const int result = real(version, fd, info);                                                                                    \
+    if (result == 0 && !Inside::now() && S_ISREG(info->st_mode)) disguise(descriptor(fd), info);                                   \
+    return result;                                                                                                                 \
+  }
+AQL_FXSTAT(__fxstat, stat)
+AQL_FXSTAT(__fxstat64, stat64)
+
+AQL_HOOK int statx(int directory, const char* path, int flags, unsigned mask, struct statx* info) noexcept {
+  AQL_REAL(statx);
+  const auto character_device = [info](dev_t device) {
+    info->stx_mode = S_IFCHR | 0666;
+    info->stx_rdev_major = major(device);
+    info->stx_rdev_minor = minor(device);
+    info->stx_size = 0;
+  };
+  struct stat device{};
+  if (stat_device(path, &device)) {
+    std::memset(info, 0, sizeof *info);
+    info->stx_mask = STATX_TYPE | STATX_MODE | STATX_NLINK;
+    info->stx_nlink = 1;
+    character_device(device.st_rdev);
+    return 0;
+  }
+  const int result = real(directory, Path{path}.get(), flags, mask, info);
+  const bool by_descriptor = (flags & AT_EMPTY_PATH) != 0 && path[0] == 0;
+  if (result == 0 && by_descriptor && !Inside::now() && (info->stx_mask & STATX_TYPE) != 0 && S_ISREG(info->stx_mode)) {
+    if (const Descriptor d = descriptor(directory); d.kind != DeviceFile::none && !d.stale) {
+      disguise(d, &device);
+      character_device(device.st_rdev);
+    }
+  }
+  return result;
+}
 
 AQL_HOOK int access(const char* path, int mode) {
   AQL_REAL(access);

@@ -9,6 +9,8 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base/env.hpp"
+
 namespace aql::vkfd {
 namespace {
 
@@ -84,7 +86,10 @@ void write_cpu_caches(Tree& tree) {
   for (const auto& entry : fs::directory_iterator{node, error}) {
     const std::string name = entry.path().filename();
     if (!name.starts_with("cpu") || name.size() < 4 || name.find_first_not_of("0123456789", 3) != std::string::npos) continue;
-    if (fs::exists(node + "/" + name + "/cache/index0", error)) continue;
+    const std::string first = node + "/" + name + "/cache/index0";
+    // Below another `aql vgpu` we see what that one has made, and the program will not.
+    const auto outer = detail::env_text("AQL_VKFD_ROOT");
+    if (fs::exists(first, error) && !(outer && fs::exists(std::string{*outer} + first, error))) continue;
     const unsigned cpu = static_cast<unsigned>(std::stoul(name.substr(3)));
     struct {
       unsigned level;
