@@ -1,5 +1,6 @@
 // `aql vgpu`: runs a program with the virtual KFD preloaded, so that the ROCm stack below it finds software GPUs.
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -56,6 +57,25 @@ std::string find_library() {
   for (const char* directory : {"lib", AQL_VKFD_LIBDIR}) {
     const auto candidate = self.parent_path().parent_path() / directory / "libaql-vkfd.so";
     if (std::filesystem::exists(candidate, error)) return candidate.string();
+  }
+  return {};
+}
+
+// What is wrong with a list of preload libraries, or empty. AQL_VKFD_LIBRARY may name several, as LD_PRELOAD does.
+std::string why_not_preloadable(std::string_view libraries) {
+  if (libraries.find(' ') != std::string_view::npos) {
+    return fmt::format("the preload library '{}' has a space in its path, which LD_PRELOAD takes for the end of a name; put it "
+                       "elsewhere and name it in AQL_VKFD_LIBRARY",
+                       libraries);
+  }
+  while (!libraries.empty()) {
+    const std::size_t colon = std::min(libraries.find(':'), libraries.size());
+    const std::string library{libraries.substr(0, colon)};
+    libraries.remove_prefix(std::min(colon + 1, libraries.size()));
+    if (access(library.c_str(), R_OK) != 0) {
+      return fmt::format("the preload library '{}' cannot be read: {}; AQL_VKFD_LIBRARY names it, or several with colons between",
+                         library, std::strerror(errno));
+    }
   }
   return {};
 }
@@ -132,15 +152,7 @@ int run_program(const VgpuOptions& options) {
   }
   const std::string library = find_library();
   if (library.empty()) return complain("libaql-vkfd.so is not where this tool is installed; name it in AQL_VKFD_LIBRARY");
-  if (access(library.c_str(), R_OK) != 0)
-    return complain(
-        fmt::format("the preload library '{}' cannot be read: {}; AQL_VKFD_LIBRARY names it", library, std::strerror(errno)));
-  if (library.find_first_of(" :") != std::string::npos) {
-    return complain(
-        fmt::format("the preload library '{}' has a space or a colon in its path, which LD_PRELOAD takes for the end of a "
-                    "name; put it elsewhere and name it in AQL_VKFD_LIBRARY",
-                    library));
-  }
+  if (const std::string why = why_not_preloadable(library); !why.empty()) return complain(why);
   if (const std::string why = out_of_reach(program[0]); !why.empty()) {
     fmt::print(stderr,
                "aql vgpu: '{}' {}: a preload library is not loaded into it, so it will find no virtual GPU; programs that it "
