@@ -52,9 +52,10 @@ Scale scale_of(std::uint32_t operand) {
 struct Small { const definition::Format* format; const definition::Rounder* rounder; };
 const Small& small(const char* name) {
   static const definition::Format* const formats[] = {&definition::kFp8, &definition::kBf8, &definition::kFp6, &definition::kBf6, &definition::kFp4};
+  static std::map<std::string, definition::Rounder> rounders;
   static std::map<std::string, Small> table = [] {
     std::map<std::string, Small> t;
-    for (const auto* f : formats) t[f->name] = {f, new definition::Rounder(*f)};
+    for (const auto* f : formats) t[f->name] = {f, &rounders.try_emplace(f->name, *f).first->second};
     return t;
   }();
   return table.at(name);
