@@ -340,8 +340,8 @@ void exit_with_work_in_flight() {
   const Agents agents;
   const Code code{agents.gpus[0], code_for(agents, "vkfd_basics")};
   const auto slow = code.kernel("scale_add");
-  auto* queue = new Queue{agents.gpus[0]};
-  auto* arguments = new Arguments{agents, slow};
+  static auto* queue = new Queue{agents.gpus[0]}; // both are there until the end
+  static auto* arguments = new Arguments{agents, slow};
   arguments->add(agents.device<unsigned>(64)).add(64u).add(3u).add(0xffffffffu);
   queue->dispatch(slow, 64, 64, arguments->data(), {});
   std::exit(0);

@@ -103,7 +103,13 @@ ThreadSlots& thread_slots() {
   // Objects with static storage go after the main thread's thread-local ones, and may still free device memory.
   static thread_local ThreadSlots* late = nullptr;
   if (t_slots_ended) {
-    if (late == nullptr) late = new ThreadSlots;
+    if (late == nullptr) {
+      // Nobody would free it: a thread that has come this far tells nobody of its end.
+      static std::mutex mutex;
+      static auto& kept = *new std::deque<ThreadSlots>;
+      const std::lock_guard lock{mutex};
+      late = &kept.emplace_back();
+    }
     return *late;
   }
   static thread_local ThreadSlots slots;
