@@ -115,9 +115,11 @@ void Worker::retire_stopped() {
   std::vector<ResidentGroup*> stopped;
   {
     const std::lock_guard lock{mutex_};
-    const auto kept = std::stable_partition(suspended_.begin(), suspended_.end(), [](const ResidentGroup* g) { return !g->dispatch->stop.load(std::memory_order_relaxed); });
-    stopped.assign(kept, suspended_.end());
-    suspended_.erase(kept, suspended_.end());
+    std::erase_if(suspended_, [&stopped](ResidentGroup* group) {
+      if (!group->dispatch->stop.load(std::memory_order_relaxed)) return false;
+      stopped.push_back(group);
+      return true;
+    });
     resident_count_.store(suspended_.size(), std::memory_order_relaxed);
   }
   for (ResidentGroup* group : stopped) retire(group);
