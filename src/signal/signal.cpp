@@ -6,6 +6,7 @@
 
 #include <aql/device.hpp>
 
+#include "base/deadline.hpp"
 #include "base/fork_guard.hpp"
 #include "base/log.hpp"
 #include "driver/driver.hpp"
@@ -79,8 +80,7 @@ std::optional<Satisfied> wait_any(std::span<const WaitFor> list, Deadline deadli
   };
   detail::wait_until(driver, first.view(), deadline, how, nullptr, first.fork_generation(), look, [&](std::uint64_t epoch, Deadline until) {
     if (!mixed) return driver.wait_any_changed(list, epoch, until);
-    const Deadline slice = Deadline::in(std::chrono::milliseconds{1});
-    driver.wait_changed(first.view(), epoch, until.infinite || slice.at < until.at ? slice : until);
+    driver.wait_changed(first.view(), epoch, detail::earlier(until, Deadline::in(std::chrono::milliseconds{1})));
   });
   return found;
 }

@@ -10,6 +10,7 @@
 #include <aql/signal_view.hpp>
 #include <aql/types.hpp>
 
+#include "base/deadline.hpp"
 #include "base/fork_guard.hpp"
 #include "driver/driver.hpp"
 
@@ -41,12 +42,7 @@ bool wait_until(Driver& driver, const SignalView& wake, Deadline deadline, Wait 
     const std::uint64_t epoch = driver.wait_epoch(wake);
     if (look()) return true;
     if (stopped() || deadline.passed()) return look();
-    Deadline until = deadline;
-    if (slices) {
-      const Deadline slice = Deadline::in(std::chrono::milliseconds{10});
-      if (deadline.infinite || slice.at < deadline.at) until = slice;
-    }
-    sleep(epoch, until);
+    sleep(epoch, slices ? earlier(deadline, Deadline::in(std::chrono::milliseconds{10})) : deadline);
   }
 }
 template <class Look>

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/deadline.hpp"
 #include "base/log.hpp"
 
 namespace aql::detail::kfd {
@@ -51,11 +52,8 @@ void WakeHub::notify() noexcept {
 }
 
 void WakeHub::wait(std::uint64_t epoch, Deadline deadline) noexcept {
-  std::int64_t ns = look_again_.count();
-  if (!deadline.infinite) {
-    ns = std::min<std::int64_t>(ns, std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.at - Clock::now()).count());
-    if (ns <= 0) return;
-  }
+  const std::int64_t ns = detail::ns_left(deadline, look_again_.count());
+  if (ns <= 0) return;
   const auto seen = static_cast<std::uint32_t>(epoch);
   if (event_ != nullptr && !leader_.exchange(true, std::memory_order_seq_cst)) {
     // Whole milliseconds are what the call takes.

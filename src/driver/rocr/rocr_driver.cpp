@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/deadline.hpp"
 #include "base/log.hpp"
 #include "driver/rocr/clock.hpp"
 #include "driver/rocr/code.hpp"
@@ -102,11 +103,8 @@ private:
   }
   // How long one sleep may last, in ticks of the system's clock. 0: the deadline has passed.
   [[nodiscard]] std::uint64_t sleep_ticks(Deadline deadline) const noexcept {
-    std::int64_t ns = kLongestSleepNs;
-    if (!deadline.infinite) {
-      ns = std::min<std::int64_t>(ns, std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.at - Clock::now()).count());
-      if (ns <= 0) return 0;
-    }
+    const std::int64_t ns = ns_left(deadline, kLongestSleepNs);
+    if (ns <= 0) return 0;
     return std::max<std::uint64_t>(static_cast<std::uint64_t>(static_cast<double>(ns) * 1e-9 * static_cast<double>(runtime_->system_hz())), 1);
   }
   // After a host store to the raw value: adding nothing through the runtime raises the signal's event if somebody sleeps on it.

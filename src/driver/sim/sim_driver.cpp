@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/deadline.hpp"
 #include "base/env.hpp"
 #include "base/log.hpp"
 #include "driver/sim/host_copy.hpp"
@@ -223,12 +224,7 @@ public:
   void wait_changed(const SignalView&, std::uint64_t epoch, Deadline deadline) noexcept override {
     // A kernel may store to a signal without any event: look again after a while.
     constexpr std::int64_t kLookAgainNs = 1'000'000;
-    std::int64_t ns = kLookAgainNs;
-    if (!deadline.infinite) {
-      ns = std::min<std::int64_t>(ns, std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.at - Clock::now()).count());
-      if (ns <= 0) return;
-    }
-    gpu_->wait_for_event(static_cast<std::uint32_t>(epoch), ns);
+    if (const std::int64_t ns = ns_left(deadline, kLookAgainNs); ns > 0) gpu_->wait_for_event(static_cast<std::uint32_t>(epoch), ns);
   }
 
   Result<QueueView> create_queue(const QueueRequest& request) override;
