@@ -221,7 +221,6 @@ void Processor::refresh() {
     if (!entry.destroying) continue;
     entry.queue->set_state(QueueState::destroyed);
     entry.queue->stop_all();
-    engine_.workers[0]->retire_stopped();
     if (entry.queue->drained()) {
       entry.gone = true;
       std::erase(worked_, entry.queue.get());

@@ -88,9 +88,9 @@ void Worker::suspend(ResidentGroup* group) {
 ResidentGroup* Worker::next_group() {
   const bool idle = resident_count_.load(std::memory_order_relaxed) == 0;
   // Newcomers first, but an endless stream of them must not keep those that run from going on.
-  const bool may_start = idle || starts_in_row_ < kStartsInRow;
-  if (may_start && engine_.scheduler.waiting() &&
-      (idle || want_start_ || turns_since_start_ >= kTurnsBetweenStarts || engine_.scheduler.newcomers() != 0)) {
+  if (engine_.scheduler.waiting() &&
+      (idle || (starts_in_row_ < kStartsInRow &&
+                (want_start_ || turns_since_start_ >= kTurnsBetweenStarts || engine_.scheduler.newcomers() != 0)))) {
     turns_since_start_ = 0;
     want_start_ = false;
     if (ResidentGroup* group = start_group()) {
