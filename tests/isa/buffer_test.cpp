@@ -141,6 +141,14 @@ void typed(const std::string& name, const model::Resource& r, const unsigned* se
   }
 }
 
+// s[8:11] as in clang's gfx90a code for private memory: swizzle and add_tid, 64 indices, no stride.
+void private_resource(IsaBench& b, std::uint64_t address) {
+  b.s(8) = static_cast<std::uint32_t>(address);
+  b.s(9) = static_cast<std::uint32_t>(address >> 32) | 0x80000000u;
+  b.s(10) = 0xffffffff;
+  b.s(11) = 0x00e00000;
+}
+
 } // namespace
 
 TEST_CASE("buffer: every untyped instruction agrees with the model in raw, structured, swizzled and private buffers", "[isa]") {
@@ -293,13 +301,9 @@ TEST_CASE("buffer: add_tid turns the data format of untyped accesses into stride
 }
 
 TEST_CASE("buffer: a private buffer reaches each lane's own dwords", "[isa]") {
-  // What clang's gfx90a code does with private memory: swizzle and add_tid, 64 indices, no stride.
   IsaBench b(Arch::gfx90a);
   const auto scratch = b.buffer(64 * 32);
-  b.s(8) = static_cast<std::uint32_t>(scratch.address);
-  b.s(9) = static_cast<std::uint32_t>(scratch.address >> 32) | 0x80000000u;
-  b.s(10) = 0xffffffff;
-  b.s(11) = 0x00e00000;
+  private_resource(b, scratch.address);
   b.s(12) = 0;
   for (unsigned l = 0; l < 64; ++l) {
     b.v(2, l) = 8;
@@ -312,10 +316,7 @@ TEST_CASE("buffer: a private buffer reaches each lane's own dwords", "[isa]") {
 TEST_CASE("buffer: an unaligned access of a private buffer goes on in the lane's own next dword", "[isa]") {
   IsaBench b(Arch::gfx90a);
   const auto scratch = b.buffer(64 * 16);
-  b.s(8) = static_cast<std::uint32_t>(scratch.address);
-  b.s(9) = static_cast<std::uint32_t>(scratch.address >> 32) | 0x80000000u;
-  b.s(10) = 0xffffffff;
-  b.s(11) = 0x00e00000;
+  private_resource(b, scratch.address);
   for (unsigned l = 0; l < 64; ++l) b.v(8, l) = 0xaabb0000u + l;
   REQUIRE(b.run("buffer_store_dword v8, off, s[8:11], 0 offset:2\n buffer_load_dword v16, off, s[8:11], 0 offset:2\n"
                 "buffer_load_ushort v17, off, s[8:11], 0 offset:3"));

@@ -73,9 +73,9 @@ struct TcResult {
 }
 
 // True for the operations that tc_atomic has.
-[[nodiscard]] constexpr bool tc_is_known(std::uint32_t tc_op) noexcept {
-  const std::uint32_t operation = tc_operation(tc_op);
-  return operation == 0x07 || operation == kTcCompareSwap || (operation >= 0x0f && operation <= 0x19);
+[[nodiscard]] inline bool tc_is_known(std::uint32_t tc_op) noexcept {
+  std::uint32_t nowhere = 0;
+  return tc_atomic(nowhere, tc_operation(tc_op), 0u, 0u).has_value();
 }
 
 } // namespace aql::sim
