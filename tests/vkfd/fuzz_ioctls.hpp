@@ -136,7 +136,11 @@ inline void FuzzActor::plausible(const vkfd::IoctlRow& row) {
   const bool spoiled = any(8) == 0;
   if (spoiled) {
     const auto wrong = number();
-    const std::size_t bytes = any(2) != 0 && size >= 8 ? 8 : 4, at = random_() % (size / bytes) * bytes;
+    std::size_t bytes = any(2) != 0 && size >= 8 ? 8 : 4, at = random_() % (size / bytes) * bytes;
+    // Half of a pointer to results would send them anywhere among our own pages: the heap of a thread, say.
+    std::uint64_t word = 0;
+    std::memcpy(&word, block + at / 8 * 8, std::min<std::size_t>(8, size - at / 8 * 8));
+    if (word >> 32 == pointer(this) >> 32) bytes = 8, at = at / 8 * 8;
     std::memcpy(block + at, &wrong, bytes);
   }
   if (row.nr == Nr::kWaitEvents) { // others would rightly wait for ever
