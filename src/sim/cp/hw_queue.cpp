@@ -324,7 +324,6 @@ void HwQueue::stop_all() {
     d->stop.store(true, std::memory_order_relaxed);
     if (const std::uint64_t left = engine_.scheduler.cancel(d); left != 0) engine_.groups_over(processor_.view(), d, left);
   }
-  engine_.workers[0]->retire_stopped(); // ours; the others' groups end with their turn
 }
 
 bool HwQueue::settle_fault() {

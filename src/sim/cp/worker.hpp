@@ -27,8 +27,6 @@ public:
   Worker(Engine& engine, unsigned number);
   // One turn of one group.
   Did run();
-  // Ends what is suspended of dispatches that were stopped, without waiting for their turns. On the worker's own thread.
-  void retire_stopped();
   [[nodiscard]] HostView& view() noexcept { return view_; }
   // Instructions of the last turn, and something for its overhead.
   [[nodiscard]] std::uint64_t executed() const noexcept { return executed_; }
@@ -59,7 +57,6 @@ private:
   Random random_;
   std::uint64_t executed_ = 0;
   std::uint32_t turns_since_start_ = 0;
-  std::uint32_t starts_in_row_ = 0;
   bool want_start_ = true; // the last turn only waited: another group may be what it waits for
   std::mutex mutex_;       // suspended_
   std::deque<ResidentGroup*> suspended_;
