@@ -128,6 +128,28 @@ TEST_CASE("progress: the lowest-priority queue moves while others are flooded") 
   CHECK(load32(counters) < 10'000);
 }
 
+TEST_CASE("progress: an endless stream of new dispatches does not keep one that runs from its end") {
+  constexpr std::uint32_t kStream = 1000;
+  auto gpu = make_gpu({.hand_stepped = true, .slice_instructions = 64});
+  auto spin = make_kernel(*gpu, kSpinOnFlag);
+  Kernel empty{*gpu, {kEndpgm}};
+  Memory flag{*gpu, 4096, kRead | kWrite, "flag"};
+  Kernargs args{*gpu};
+  args.put64(0, flag.address());
+  Signal done{*gpu, 1}, last{*gpu, 1};
+  Queue queue{*gpu}, stream{*gpu, {.packets = 1024}};
+  auto packet = dispatch(spin->object(), done.handle());
+  packet.kernarg_address = args.address();
+  queue.submit(packet);
+  for (int i = 0; i < 10; ++i) REQUIRE(gpu->step());
+  REQUIRE(done.load() == 1);
+  for (std::uint32_t i = 1; i < kStream; ++i) stream.submit(dispatch(empty.object(), 0));
+  stream.submit(dispatch(empty.object(), last.handle()));
+  store32(flag, 0, 1);
+  while (done.load() != 0) REQUIRE(gpu->step());
+  CHECK(last.load() == 1);
+}
+
 TEST_CASE("progress: a grid of 2^31 work-items starts at once and can be stopped") {
   auto gpu = make_gpu({.hand_stepped = true});
   auto count = make_kernel(*gpu, kCount);

@@ -12,6 +12,8 @@ namespace {
 // Turns that running groups get before one more is started beside them, if none ended meanwhile. Small, so that groups which
 // wait for each other soon meet; not 1, so that long kernels do not fill memory with half-run groups for nothing.
 constexpr std::uint32_t kTurnsBetweenStarts = 4;
+// Groups that are started one after the other, because newcomers keep coming, before one of those that run gets a turn.
+constexpr std::uint32_t kStartsInRow = 16;
 // A slice with no more instructions than this before s_sleep was a look at some flag.
 constexpr std::uint64_t kPollInstructions = 64;
 // Ended groups that a worker keeps for the next ones, with their registers and LDS.
@@ -86,12 +88,17 @@ void Worker::suspend(ResidentGroup* group) {
 ResidentGroup* Worker::next_group() {
   const bool idle = resident_count_.load(std::memory_order_relaxed) == 0;
   if (engine_.scheduler.waiting() &&
-      (idle || want_start_ || turns_since_start_ >= kTurnsBetweenStarts || engine_.scheduler.newcomers() != 0)) {
+      (idle || (starts_in_row_ < kStartsInRow &&
+                (want_start_ || turns_since_start_ >= kTurnsBetweenStarts || engine_.scheduler.newcomers() != 0)))) {
     turns_since_start_ = 0;
     want_start_ = false;
-    if (ResidentGroup* group = start_group()) return group;
+    if (ResidentGroup* group = start_group()) {
+      ++starts_in_row_;
+      return group;
+    }
   }
   if (!idle) {
+    starts_in_row_ = 0;
     if (ResidentGroup* group = resume_group()) return group;
   }
   for (std::size_t i = 1; i < engine_.workers.size(); ++i) {

@@ -57,6 +57,7 @@ private:
   Random random_;
   std::uint64_t executed_ = 0;
   std::uint32_t turns_since_start_ = 0;
+  std::uint32_t starts_in_row_ = 0;
   bool want_start_ = true; // the last turn only waited: another group may be what it waits for
   std::mutex mutex_;       // suspended_
   std::deque<ResidentGroup*> suspended_;
