@@ -45,6 +45,9 @@ public:
 
   virtual Result<void> map(const sim::Region& region) = 0;
   virtual Result<void> unmap(std::uint64_t address) = 0;
+  // Changes what is mapped at `address`, and makes two of what reaches over `address`, without unmapping it.
+  virtual Result<void> change(std::uint64_t address, std::uint8_t permissions, sim::MemoryKind kind) = 0;
+  virtual void split(std::uint64_t address) = 0;
   [[nodiscard]] virtual std::byte* translate(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) const = 0;
 
   virtual Result<std::uint64_t> register_queue(const CoreQueue& queue) = 0;

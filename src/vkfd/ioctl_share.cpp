@@ -60,7 +60,10 @@ int adopt(Process& process, std::shared_ptr<OpenFile> file, const ExportedBuffer
 
 } // namespace
 
-int export_dmabuf(Process& process, kfd::ExportDmabufArgs& args) {
+int export_dmabuf(Process& process, void* arguments, std::size_t caller_size) {
+  auto& args = *static_cast<kfd::ExportDmabufArgs*>(arguments);
+  if (caller_size < sizeof args)
+    return refuse(-EINVAL, "{} bytes of arguments have no room for the descriptor; {} are needed", caller_size, sizeof args);
   Bo bo;
   if (const int error = publish(process, args.handle, bo); error != 0) return error;
   const int fd = process.gpus()[bo.gpu]->memory.open_again(static_cast<int>(args.flags));

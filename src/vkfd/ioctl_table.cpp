@@ -67,7 +67,7 @@ constexpr IoctlRow kRows[] = {
     AQL_ROW(kSetXnackMode, kInOut, set_xnack_mode),
     {kfd::kCriu, "criu", kInOut, sizeof(kfd_ioctl_criu_args), &absent<EOPNOTSUPP>},
     AQL_ROW(kAvailableMemory, kInOut, available_memory),
-    AQL_ROW(kExportDmabuf, kInOut, export_dmabuf),
+    {kfd::kExportDmabuf, "export_dmabuf", kInOut, sizeof(kfd::ExportDmabufArgs), &export_dmabuf},
     {kfd::kRuntimeEnable, "runtime_enable", kInOut, 16, &absent<EOPNOTSUPP>},
     {kfd::kDbgTrap, "dbg_trap", kInOut, 8, &absent<EOPNOTSUPP>},
     AQL_ROW(kIpcImportHandle, kInOut, ipc_import_handle),

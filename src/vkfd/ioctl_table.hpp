@@ -57,7 +57,7 @@ int alloc_queue_gws(Process&, kfd_ioctl_alloc_queue_gws_args&);
 int svm(Process&, void* args, std::size_t caller_size);
 int get_dmabuf_info(Process&, kfd_ioctl_get_dmabuf_info_args&);
 int import_dmabuf(Process&, kfd_ioctl_import_dmabuf_args&);
-int export_dmabuf(Process&, kfd::ExportDmabufArgs&);
+int export_dmabuf(Process&, void* args, std::size_t caller_size);
 int ipc_export_handle(Process&, kfd::IpcExportHandleArgs&);
 int ipc_import_handle(Process&, kfd::IpcImportHandleArgs&);
 int create_event(Process&, kfd_ioctl_create_event_args&);

@@ -42,6 +42,10 @@ public:
     if (auto region = gpu_->memory().unmap(address); !region) return std::unexpected(region.error());
     return {};
   }
+  Result<void> change(std::uint64_t address, std::uint8_t permissions, sim::MemoryKind kind) override {
+    return gpu_->memory().change(address, permissions, kind);
+  }
+  void split(std::uint64_t address) override { gpu_->memory().split(address); }
   std::byte* translate(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) const override {
     return gpu_->memory().translate(address, size, permissions);
   }

@@ -70,19 +70,24 @@ void Svm::apply(Attributes& to, std::span<const kfd_ioctl_svm_attribute> attribu
   }
 }
 
-void Svm::unmap(std::uint64_t begin, Range& range) {
+void Svm::unmap(std::uint64_t begin, Range& range, std::uint64_t gpus) {
+  gpus &= range.mapped;
+  if (gpus == 0) return;
   for (const auto& gpu : gpus_) {
-    if ((range.mapped >> gpu->index & 1) == 0) continue;
+    if ((gpus >> gpu->index & 1) == 0) continue;
     if (auto done = gpu->core()->unmap(begin); !done) log::error(done.error().message());
   }
-  if (range.mapped != 0) user_ranges_.remove(begin, range.end);
-  range.mapped = 0;
+  range.mapped &= ~gpus;
+  if (range.mapped == 0) user_ranges_.remove(begin, range.end);
 }
 
+// Kernels may run on what stays mapped: it is changed in place.
 int Svm::map(std::uint64_t begin, Range& range) {
-  unmap(begin, range);
   const std::uint64_t wanted = range.attributes.access | range.attributes.in_place;
-  if (wanted == 0) return 0;
+  if (wanted == 0) {
+    unmap(begin, range, range.mapped);
+    return 0;
+  }
   const HostRange host = host_range(begin, range.end - begin);
   if (!host.mapped || !host.readable)
     return refuse(-EFAULT, "host memory of {} bytes at {:#x} cannot be read", range.end - begin, begin);
@@ -90,43 +95,51 @@ int Svm::map(std::uint64_t begin, Range& range) {
   unsigned permissions = sim::kRead;
   if (host.writable && (flags & (KFD_IOCTL_SVM_FLAG_GPU_RO | KFD_IOCTL_SVM_FLAG_GPU_READ_MOSTLY)) == 0) permissions |= sim::kWrite;
   if ((flags & KFD_IOCTL_SVM_FLAG_GPU_EXEC) != 0) permissions |= sim::kExecute;
-  for (const auto& gpu : gpus_) {
-    if ((wanted >> gpu->index & 1) == 0) continue;
+  sim::Region region;
+  region.address = begin;
+  region.size = range.end - begin;
+  region.host = reinterpret_cast<std::byte*>(begin);
+  region.permissions = static_cast<std::uint8_t>(permissions);
+  region.kind = (flags & KFD_IOCTL_SVM_FLAG_COHERENT) != 0 ? sim::MemoryKind::host_fine : sim::MemoryKind::host_coarse;
+  region.label = "shared virtual memory";
+  const std::uint64_t before = range.mapped;
+  for (const auto& gpu : gpus_) { // the part that can fail
+    const std::uint64_t bit = 1ull << gpu->index;
+    if ((wanted & ~before & bit) == 0) continue;
     DeviceCore* core = gpu->core();
-    if (core == nullptr) return refuse(-ENODEV, "the software GPU could not be started");
-    sim::Region region;
-    region.address = begin;
-    region.size = range.end - begin;
-    region.host = reinterpret_cast<std::byte*>(begin);
-    region.permissions = static_cast<std::uint8_t>(permissions);
-    region.kind = (flags & KFD_IOCTL_SVM_FLAG_COHERENT) != 0 ? sim::MemoryKind::host_fine : sim::MemoryKind::host_coarse;
-    region.label = "shared virtual memory";
-    if (auto done = core->map(region); !done) {
-      unmap(begin, range);
-      return refuse(-EADDRINUSE, "{}", done.error().detail);
+    const auto done = core != nullptr ? core->map(region) : Result<void>{};
+    if (core == nullptr || !done) {
+      unmap(begin, range, ~before);
+      return core == nullptr ? refuse(-ENODEV, "the software GPU could not be started") : refuse(-EADDRINUSE, "{}", done.error().detail);
     }
     if (range.mapped == 0) user_ranges_.add(begin, range.end);
-    range.mapped |= 1ull << gpu->index;
+    range.mapped |= bit;
   }
+  for (const auto& gpu : gpus_) {
+    if (((before & wanted) >> gpu->index & 1) == 0) continue;
+    if (auto done = gpu->core()->change(begin, region.permissions, region.kind); !done) log::error(done.error().message());
+  }
+  unmap(begin, range, before & ~wanted);
   return 0;
 }
 
-// Afterwards no range reaches over `at`.
+// Afterwards no range reaches over `at`. Both parts stay mapped.
 void Svm::split(std::uint64_t at) {
   auto it = ranges_.upper_bound(at);
   if (it == ranges_.begin()) return;
   --it;
   if (it->first == at || it->second.end <= at) return;
-  const bool was_mapped = it->second.mapped != 0;
   Range upper = it->second;
-  unmap(it->first, it->second);
-  it->second.end = at;
-  upper.mapped = 0;
-  auto& above = ranges_.emplace(at, upper).first->second;
-  if (was_mapped) {
-    (void)map(it->first, it->second);
-    (void)map(at, above);
+  if (upper.mapped != 0) {
+    user_ranges_.add(it->first, at);
+    user_ranges_.add(at, upper.end);
+    user_ranges_.remove(it->first, upper.end);
   }
+  for (const auto& gpu : gpus_) {
+    if ((upper.mapped >> gpu->index & 1) != 0) gpu->core()->split(at);
+  }
+  it->second.end = at;
+  ranges_.emplace(at, upper);
 }
 
 int Svm::set(std::uint64_t begin, std::uint64_t size, std::span<const kfd_ioctl_svm_attribute> attributes) {
@@ -218,7 +231,7 @@ void Svm::host_range_gone(std::uint64_t begin, std::uint64_t end) {
     split(end);
     for (auto it = ranges_.lower_bound(begin); it != ranges_.end() && it->first < end;) {
       mapped |= it->second.mapped;
-      unmap(it->first, it->second);
+      unmap(it->first, it->second, it->second.mapped);
       it = ranges_.erase(it);
     }
   }

@@ -44,8 +44,9 @@ private:
   int check(std::span<const kfd_ioctl_svm_attribute> attributes) const;
   void apply(Attributes& to, std::span<const kfd_ioctl_svm_attribute> attributes) const;
   void split(std::uint64_t at);
+  // Brings what the GPUs see of a range to what its attributes say. 0, or -errno and nothing has changed.
   int map(std::uint64_t begin, Range& range);
-  void unmap(std::uint64_t begin, Range& range);
+  void unmap(std::uint64_t begin, Range& range, std::uint64_t gpus);
 
   const std::span<const std::unique_ptr<GpuContext>> gpus_;
   UserRanges& user_ranges_;

@@ -1,5 +1,8 @@
 #include "ioctl_harness.hpp"
 
+#include <atomic>
+#include <thread>
+
 #include <unistd.h>
 
 #include "sim/mem/address_map.hpp"
@@ -119,15 +122,16 @@ TEST_CASE("memory: read-only pages of the program cannot be given for writing") 
   (void)kfd.allocate(kVa, 4096, kUser, 0, pages.address());
 }
 
-TEST_CASE("svm: access, flags and splits") {
-  VirtualKfd kfd;
-  Pages pages{4 * 4096};
+// Arguments of the svm ioctl with two attributes.
+struct SvmCall {
   std::uint64_t block[(sizeof(kfd_ioctl_svm_args) + 2 * sizeof(kfd_ioctl_svm_attribute)) / 8]{};
-  auto* args = reinterpret_cast<kfd_ioctl_svm_args*>(block);
-  auto* attributes = reinterpret_cast<kfd_ioctl_svm_attribute*>(block + sizeof(kfd_ioctl_svm_args) / 8);
-  constexpr unsigned long kRequest = _IOC(_IOC_READ | _IOC_WRITE, 'K', 0x20, sizeof block);
-  const auto svm = [&](std::uint32_t op, std::uint64_t begin, std::uint64_t size, kfd_ioctl_svm_attribute a,
-                       kfd_ioctl_svm_attribute b) {
+  kfd_ioctl_svm_args* args = reinterpret_cast<kfd_ioctl_svm_args*>(block);
+  kfd_ioctl_svm_attribute* attributes = reinterpret_cast<kfd_ioctl_svm_attribute*>(block + sizeof(kfd_ioctl_svm_args) / 8);
+  static constexpr unsigned long kRequest = _IOC(_IOC_READ | _IOC_WRITE, 'K', 0x20, sizeof block);
+  VirtualKfd& kfd;
+
+  explicit SvmCall(VirtualKfd& k) : kfd(k) {}
+  int operator()(std::uint32_t op, std::uint64_t begin, std::uint64_t size, kfd_ioctl_svm_attribute a, kfd_ioctl_svm_attribute b) {
     args->start_addr = begin;
     args->size = size;
     args->op = op;
@@ -135,7 +139,14 @@ TEST_CASE("svm: access, flags and splits") {
     attributes[0] = a;
     attributes[1] = b;
     return kfd.call(kRequest, block);
-  };
+  }
+};
+
+TEST_CASE("svm: access, flags and splits") {
+  VirtualKfd kfd;
+  Pages pages{4 * 4096};
+  SvmCall svm{kfd};
+  const kfd_ioctl_svm_attribute* attributes = svm.attributes;
   const auto whole = pages.address(), second = whole + 4096;
   REQUIRE(svm(KFD_IOCTL_SVM_OP_SET_ATTR, whole, pages.size, {KFD_IOCTL_SVM_ATTR_ACCESS, kfd.gpu_id},
               {KFD_IOCTL_SVM_ATTR_GRANULARITY, 4}) == 0);
@@ -159,8 +170,35 @@ TEST_CASE("svm: access, flags and splits") {
   CHECK(svm(KFD_IOCTL_SVM_OP_SET_ATTR, 0x1000, 4096, {KFD_IOCTL_SVM_ATTR_ACCESS, kfd.gpu_id},
             {KFD_IOCTL_SVM_ATTR_GRANULARITY, 4}) == -EFAULT);
   CHECK(svm(7, whole, 4096, {KFD_IOCTL_SVM_ATTR_ACCESS, kfd.gpu_id}, {KFD_IOCTL_SVM_ATTR_GRANULARITY, 4}) == -EINVAL);
-  args->nattr = 1000000;
-  CHECK(kfd.call(kRequest, block) == -EINVAL);
+  svm.args->nattr = 1000000;
+  CHECK(kfd.call(SvmCall::kRequest, svm.block) == -EINVAL);
+}
+
+TEST_CASE("svm: what a GPU works on stays mapped while ranges are split and change their flags") {
+  VirtualKfd kfd;
+  Pages pages{4 * 4096};
+  SvmCall svm{kfd};
+  const auto whole = pages.address();
+  const kfd_ioctl_svm_attribute access{KFD_IOCTL_SVM_ATTR_ACCESS, kfd.gpu_id};
+  REQUIRE(svm(KFD_IOCTL_SVM_OP_SET_ATTR, whole, pages.size, access, access) == 0);
+  std::atomic<bool> end{false};
+  std::atomic<std::uint32_t> looks{0}, missed{0};
+  std::thread gpu([&] {
+    while (!end.load()) {
+      for (std::uint64_t page = 0; page < 4; ++page) {
+        if (kfd.device_view(whole + page * 4096, 4, sim::kRead) == nullptr) missed.fetch_add(1);
+      }
+      looks.fetch_add(1);
+    }
+  });
+  for (std::uint32_t i = 0; i < 2000 || looks.load() < 1000; ++i) {
+    const kfd_ioctl_svm_attribute readonly{(i / 4 & 1) != 0 ? KFD_IOCTL_SVM_ATTR_SET_FLAGS : KFD_IOCTL_SVM_ATTR_CLR_FLAGS,
+                                           KFD_IOCTL_SVM_FLAG_GPU_RO};
+    REQUIRE(svm(KFD_IOCTL_SVM_OP_SET_ATTR, whole + i % 4 * 4096, 4096, readonly, access) == 0);
+  }
+  end.store(true);
+  gpu.join();
+  CHECK(missed.load() == 0);
 }
 
 TEST_CASE("dma-buf: a descriptor names a buffer, which another import sees too") {
@@ -168,6 +206,8 @@ TEST_CASE("dma-buf: a descriptor names a buffer, which another import sees too")
   const auto buffer = kfd.allocate(kVa, 8192, kVram | kWritable);
   REQUIRE(kfd.map(buffer.handle) == 0);
   vkfd::kfd::ExportDmabufArgs exported{buffer.handle, 0, 0};
+  // Without room for the descriptor's number nobody could ever close it.
+  CHECK(kfd.call(_IOC(_IOC_READ | _IOC_WRITE, 'K', 0x24, 12), exported) == -EINVAL);
   REQUIRE(kfd.call(_IOWR('K', 0x24, vkfd::kfd::ExportDmabufArgs), exported) == 0);
   kfd_ioctl_get_dmabuf_info_args info{};
   info.dmabuf_fd = exported.dmabuf_fd;

@@ -70,17 +70,17 @@ struct AddressMap::Impl {
   std::mutex slots_mutex;
   std::vector<std::shared_ptr<Slot>> slots;
 
-  // Region that holds `address`, or null. Needs the mutex.
-  const Region* holding(std::uint64_t address) const {
-    auto it = regions.upper_bound(address);
-    if (it == regions.begin()) return nullptr;
-    --it;
-    return address - it->first < it->second.size ? &it->second : nullptr;
+  // The region that holds `address`, or the end. Needs the mutex.
+  std::map<std::uint64_t, Region>::iterator holding(std::uint64_t address) {
+    const auto above = regions.upper_bound(address);
+    if (above == regions.begin()) return regions.end();
+    const auto it = std::prev(above);
+    return address - it->first < it->second.size ? it : regions.end();
   }
 
   Slot& slot_of_this_thread();
   void wait_for_slices(std::uint64_t older_than);
-  std::string describe(std::uint64_t address) const;
+  std::string describe(std::uint64_t address);
 };
 
 namespace {
@@ -189,10 +189,12 @@ Result<std::uint64_t> AddressMap::map(Region region) {
   }
   if (begin < kNullPage) return refuse(fmt::format("{} would lie in the null page, which is never mapped", name_of(region, "region")));
   std::unique_lock lock(impl_->mutex);
-  const auto next = impl_->regions.lower_bound(begin);
-  const Region* other = impl_->holding(begin);
-  if (other == nullptr && next != impl_->regions.end() && next->first - begin < region.size) other = &next->second;
-  if (other != nullptr) return refuse(fmt::format("{} overlaps {}; unmap that one first", name_of(region, "region"), name_of(*other)));
+  const auto none = impl_->regions.end(), next = impl_->regions.lower_bound(begin);
+  auto other = impl_->holding(begin);
+  if (other == none && next != none && next->first - begin < region.size) other = next;
+  if (other != none) {
+    return refuse(fmt::format("{} overlaps {}; unmap that one first", name_of(region, "region"), name_of(other->second)));
+  }
   region.id = impl_->next_id++;
   const auto id = region.id;
   impl_->regions.emplace_hint(next, begin, std::move(region));
@@ -221,7 +223,7 @@ Result<Region> AddressMap::unmap(std::uint64_t address) {
   return region;
 }
 
-Result<void> AddressMap::protect(std::uint64_t address, std::uint8_t permissions) {
+Result<void> AddressMap::change(std::uint64_t address, std::uint8_t permissions, MemoryKind kind) {
   std::uint64_t now = 0;
   {
     std::unique_lock lock(impl_->mutex);
@@ -229,20 +231,34 @@ Result<void> AddressMap::protect(std::uint64_t address, std::uint8_t permissions
     if (it == impl_->regions.end()) {
       return std::unexpected(Error{.code = Errc::invalid_argument,
                                    .detail = fmt::format("no region starts at {:#x}: {}", address, impl_->describe(address)),
-                                   .where = "AddressMap::protect"});
+                                   .where = "AddressMap::change"});
     }
     it->second.permissions = permissions;
+    it->second.kind = kind;
     now = generation_.fetch_add(1, std::memory_order_seq_cst) + 1;
   }
   impl_->wait_for_slices(now);
   return {};
 }
 
+void AddressMap::split(std::uint64_t address) {
+  std::unique_lock lock(impl_->mutex);
+  const auto it = impl_->holding(address);
+  if (it == impl_->regions.end() || it->first == address) return;
+  Region upper = it->second;
+  const std::uint64_t below = address - it->first;
+  upper.address = address;
+  upper.size -= below;
+  upper.host += below;
+  it->second.size = below;
+  impl_->regions.emplace_hint(std::next(it), address, std::move(upper)); // translations stay true: no new generation
+}
+
 std::optional<Region> AddressMap::find(std::uint64_t address) const {
   std::shared_lock lock(impl_->mutex);
-  const Region* region = impl_->holding(address);
-  if (region == nullptr) return std::nullopt;
-  return *region;
+  const auto it = impl_->holding(address);
+  if (it == impl_->regions.end()) return std::nullopt;
+  return it->second;
 }
 
 std::byte* AddressMap::translate(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) const {
@@ -253,15 +269,27 @@ std::byte* AddressMap::translate(std::uint64_t address, std::uint64_t size, std:
 
 AddressMap::Extent AddressMap::extent(std::uint64_t address) const {
   std::shared_lock lock(impl_->mutex);
-  const Region* region = impl_->holding(address);
-  if (region == nullptr) return {};
-  return {region->address, region->address + region->size, region->host, region->permissions, region->kind};
+  const auto it = impl_->holding(address), none = impl_->regions.end();
+  if (it == none) return {};
+  const Region& region = it->second;
+  Extent e{region.address, region.address + region.size, region.host, region.permissions, region.kind};
+  const auto joins = [&region](const Region& part) {
+    return part.id == region.id && part.permissions == region.permissions && part.kind == region.kind;
+  };
+  for (auto next = std::next(it); next != none && next->first == e.end && joins(next->second); ++next) e.end += next->second.size;
+  for (auto at = it; at != impl_->regions.begin();) {
+    const Region& below = (--at)->second;
+    if (below.address + below.size != e.begin || !joins(below)) break;
+    e.begin = below.address;
+    e.host = below.host;
+  }
+  return e;
 }
 
-std::string AddressMap::Impl::describe(std::uint64_t address) const {
+std::string AddressMap::Impl::describe(std::uint64_t address) {
   if (address < kNullPage) return address == 0 ? "null pointer" : fmt::format("null page, {} bytes past address 0", address);
-  if (const Region* region = holding(address); region != nullptr) {
-    return fmt::format("{} bytes into {}", address - region->address, name_of(*region));
+  if (const auto it = holding(address); it != regions.end()) {
+    return fmt::format("{} bytes into {}", address - it->first, name_of(it->second));
   }
   if (!canonical(address)) return "non-canonical address: bits 63-47 differ";
   for (auto it = freed.rbegin(); it != freed.rend(); ++it) {
@@ -293,15 +321,16 @@ std::string AddressMap::describe(std::uint64_t address) const {
 
 std::string AddressMap::describe_access(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) const {
   std::shared_lock lock(impl_->mutex);
-  const Region* region = impl_->holding(address);
-  if (region == nullptr) return impl_->describe(address);
-  const auto room = region->size - (address - region->address);
+  const auto it = impl_->holding(address);
+  if (it == impl_->regions.end()) return impl_->describe(address);
+  const Region& region = it->second;
+  const auto room = region.size - (address - region.address);
   if (size > room) {
-    return fmt::format("crosses the end of {}: {} of {} bytes are past it", name_of(*region), size - room, size);
+    return fmt::format("crosses the end of {}: {} of {} bytes are past it", name_of(region), size - room, size);
   }
-  if (const auto missing = permissions & ~region->permissions; missing != 0) {
+  if (const auto missing = permissions & ~region.permissions; missing != 0) {
     const char* lack = (missing & kExecute) != 0 ? "not executable" : (missing & kWrite) != 0 ? "read-only" : "not readable";
-    return fmt::format("{} bytes into {}, which is {}", address - region->address, name_of(*region), lack);
+    return fmt::format("{} bytes into {}, which is {}", address - region.address, name_of(region), lack);
   }
   return impl_->describe(address);
 }

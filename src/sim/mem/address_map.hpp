@@ -1,7 +1,8 @@
 #pragma once
 // The device's view of memory: which addresses are mapped, to which host bytes, with which permissions. Regions are exact to
-// the byte: one byte past an allocation is not mapped.
-// Thread safety: everything may be called from any thread. unmap() and protect() return only when no worker can still use the
+// the byte: one byte past an allocation is not mapped. The parts of a region that was split are one to accesses that cross
+// from one into the next, as long as their permissions and kinds are the same.
+// Thread safety: everything may be called from any thread. unmap() and change() return only when no worker can still use the
 // old translation: workers announce what they do with a Slice.
 // Memory ordering: label M, slot.epoch -> generation (worker) against generation -> slot.epoch (unmap), all seq_cst: either
 // the worker sees the new generation and drops its translations, or unmap sees the worker's slice and waits for its end.
@@ -28,7 +29,7 @@ struct Region {
   std::byte* host = nullptr;   // host address of the first byte (== address on the sim driver; may differ under the virtual KFD)
   std::uint8_t permissions = kRead | kWrite;
   MemoryKind kind = MemoryKind::other;
-  std::uint64_t id = 0;        // unique, assigned by map()
+  std::uint64_t id = 0;        // assigned by map(); the parts of a region that was split have it in common
   std::string label{};         // for reports; may be empty
 };
 
@@ -44,8 +45,11 @@ public:
   // Removes the region that starts at `address`; waits until no worker can still touch it. Remembered for reports.
   // May be called by a thread that holds a Slice itself, as long as no access of it is under way.
   Result<Region> unmap(std::uint64_t address);
-  // Changes permissions of the region that starts at `address`; waits like unmap().
-  Result<void> protect(std::uint64_t address, std::uint8_t permissions);
+  // Changes the region that starts at `address`, which stays mapped; waits like unmap().
+  Result<void> change(std::uint64_t address, std::uint8_t permissions, MemoryKind kind);
+  // Makes two of the region that reaches over `address`, so that the parts can be changed and unmapped on their own; both stay
+  // mapped. Does nothing where no region reaches over it.
+  void split(std::uint64_t address);
 
   // The region that holds `address`, copied.
   [[nodiscard]] std::optional<Region> find(std::uint64_t address) const;

@@ -150,7 +150,7 @@ TEST_CASE("errors: an agent dispatch on a queue without a function is a packet f
 TEST_CASE("errors: code that is mapped but not executable is refused") {
   auto gpu = make_gpu();
   Kernel kernel{*gpu, {kEndpgm}};
-  REQUIRE(gpu->memory().protect(kernel.object(), kRead | kWrite));
+  REQUIRE(gpu->memory().change(kernel.object(), kRead | kWrite, MemoryKind::executable));
   Queue queue{*gpu};
   queue.submit(dispatch(kernel.object()));
   gpu->run_until_idle();

@@ -39,7 +39,7 @@ TEST_CASE("address map: execute permission is asked for on its own", "[mem]") {
   AddressMap map;
   REQUIRE(map.map(region(0x100000, 1000, b.bytes.data())));
   CHECK(map.translate(0x100000, 4, kExecute) == nullptr);
-  REQUIRE(map.protect(0x100000, kRead | kExecute));
+  REQUIRE(map.change(0x100000, kRead | kExecute, MemoryKind::executable));
   CHECK(map.translate(0x100000, 4, kExecute) != nullptr);
   CHECK(map.translate(0x100000, 4, kWrite) == nullptr);
 }
@@ -116,12 +116,43 @@ TEST_CASE("address map: every change raises the generation", "[mem]") {
   const auto g0 = map.generation();
   REQUIRE(map.map(region(0x100000, 64, b.bytes.data())));
   const auto g1 = map.generation();
-  REQUIRE(map.protect(0x100000, kRead));
+  REQUIRE(map.change(0x100000, kRead, MemoryKind::device_coarse));
   const auto g2 = map.generation();
   REQUIRE(map.unmap(0x100000));
   CHECK(g0 < g1);
   CHECK(g1 < g2);
   CHECK(g2 < map.generation());
+}
+
+TEST_CASE("address map: the parts of a split region are one to accesses until one is changed or unmapped", "[mem]") {
+  Backing b;
+  AddressMap map;
+  REQUIRE(map.map(region(0x100000, 1000, b.bytes.data())));
+  REQUIRE(map.map(region(0x100000 + 1000, 24, b.bytes.data() + 1000))); // a neighbour, not a part
+  const auto generation = map.generation();
+  map.split(0x100000 + 300);
+  map.split(0x100000 + 300); // a part begins there: nothing to do
+  map.split(0x100000 + 600);
+  map.split(0x90000);
+  CHECK(map.generation() == generation);
+  CHECK(map.find(0x100000 + 299)->size == 300);
+  CHECK(map.find(0x100000 + 599)->address == 0x100000 + 300);
+  CHECK(map.translate(0x100000, 1000, kRead | kWrite) == b.bytes.data());
+  CHECK(map.translate(0x100000 + 650, 350, kRead) == b.bytes.data() + 650);
+  CHECK(map.extent(0x100000 + 650).begin == 0x100000);
+  CHECK(map.translate(0x100000 + 650, 351, kRead) == nullptr);
+  REQUIRE(map.change(0x100000 + 300, kRead, MemoryKind::device_coarse));
+  CHECK(map.generation() > generation);
+  CHECK(map.translate(0x100000 + 300, 300, kRead) == b.bytes.data() + 300);
+  CHECK(map.translate(0x100000 + 300, 300, kWrite) == nullptr);
+  CHECK(map.translate(0x100000 + 299, 1, kWrite) == b.bytes.data() + 299);
+  CHECK(map.translate(0x100000 + 299, 2, kRead) == nullptr); // one translation has one set of permissions
+  REQUIRE(map.unmap(0x100000 + 300));
+  CHECK(map.translate(0x100000 + 300, 1, kRead) == nullptr);
+  CHECK(map.translate(0x100000 + 600, 400, kWrite) == b.bytes.data() + 600);
+  REQUIRE(map.unmap(0x100000));
+  REQUIRE(map.unmap(0x100000 + 600));
+  CHECK_FALSE(map.unmap(0x100000));
 }
 
 TEST_CASE("address map: unmap waits for a slice that began before it", "[mem]") {

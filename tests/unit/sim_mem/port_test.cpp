@@ -191,7 +191,7 @@ TEST_CASE("port: null, address 8, non-canonical, freed and unregistered memory f
 
 TEST_CASE("port: an atomic on read-only memory faults and the memory keeps its value", "[mem]") {
   World w;
-  REQUIRE(w.map.protect(World::kB, kRead));
+  REQUIRE(w.map.change(World::kB, kRead, MemoryKind::host_fine));
   const auto addresses = strided(World::kB, 4);
   const std::array<std::uint32_t, 64> ones = [] { std::array<std::uint32_t, 64> o; o.fill(1); return o; }();
   CHECK_FALSE(w.port.atomic32(AtomicOp::add, addresses.data(), kAll, ones.data(), nullptr, nullptr, {}, w.fault));
@@ -205,7 +205,7 @@ TEST_CASE("port: fetch needs execute permission and scalar reads need all their 
   std::uint32_t word = 0;
   CHECK_FALSE(w.port.fetch(World::kA, &word, 4, w.fault));
   CHECK(w.fault.access == FaultAccess::fetch);
-  REQUIRE(w.map.protect(World::kA, kRead | kExecute));
+  REQUIRE(w.map.change(World::kA, kRead | kExecute, MemoryKind::executable));
   CHECK(w.port.fetch(World::kA, &word, 4, w.fault));
   CHECK(word == w.at<std::uint32_t>(w.a, 0));
   std::array<std::byte, 64> block{};
