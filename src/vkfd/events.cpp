@@ -79,46 +79,48 @@ void Events::set_locked(Event& event) {
   }
 }
 
+Events::Event* Events::with_slot(std::uint32_t id) {
+  const auto it = events_.find(id);
+  return it != events_.end() && has_slot(it->second.type) ? &it->second : nullptr;
+}
+
 int Events::set(std::uint32_t id) {
   const std::lock_guard lock{mutex_};
-  const auto it = events_.find(id);
-  if (it == events_.end() || !has_slot(it->second.type)) return -EINVAL;
-  set_locked(it->second);
+  Event* event = with_slot(id);
+  if (event == nullptr) return -EINVAL;
+  set_locked(*event);
   return 0;
 }
 
 int Events::reset(std::uint32_t id) {
   const std::lock_guard lock{mutex_};
-  const auto it = events_.find(id);
-  if (it == events_.end() || !has_slot(it->second.type)) return -EINVAL;
-  it->second.signaled = false;
+  Event* event = with_slot(id);
+  if (event == nullptr) return -EINVAL;
+  event->signaled = false;
   return 0;
 }
 
 void Events::interrupt(std::uint32_t id) noexcept {
   const std::lock_guard lock{mutex_};
-  const auto it = events_.find(id);
-  if (it == events_.end() || !has_slot(it->second.type)) return; // destroyed while the interrupt was on its way
+  Event* event = with_slot(id);
+  if (event == nullptr) return; // destroyed while the interrupt was on its way
   if (slots_ != nullptr) std::atomic_ref{slots_[id]}.store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
-  set_locked(it->second);
+  set_locked(*event);
 }
 
-void Events::memory_exception(const kfd_hsa_memory_exception_data& what) {
+template <class What>
+void Events::tell(std::uint32_t type, What Event::*where, const What& what) {
   const std::lock_guard lock{mutex_};
   for (auto& [id, event] : events_) {
-    if (event.type != KFD_IOC_EVENT_MEMORY) continue;
-    event.memory = what;
+    if (event.type != type) continue;
+    event.*where = what;
     set_locked(event);
   }
 }
 
+void Events::memory_exception(const kfd_hsa_memory_exception_data& what) { tell(KFD_IOC_EVENT_MEMORY, &Event::memory, what); }
 void Events::hardware_exception(const kfd_hsa_hw_exception_data& what) {
-  const std::lock_guard lock{mutex_};
-  for (auto& [id, event] : events_) {
-    if (event.type != KFD_IOC_EVENT_HW_EXCEPTION) continue;
-    event.hardware = what;
-    set_locked(event);
-  }
+  tell(KFD_IOC_EVENT_HW_EXCEPTION, &Event::hardware, what);
 }
 
 int Events::wait(std::vector<kfd::EventData>& data, bool all, std::uint32_t timeout_ms, std::uint32_t& result) {

@@ -57,7 +57,11 @@ private:
     kfd_hsa_hw_exception_data hardware{};
     std::vector<Waiting*> waiting;
   };
+  Event* with_slot(std::uint32_t id); // null: none, or one without a slot
   void set_locked(Event& event);
+  // To every event of a type.
+  template <class What>
+  void tell(std::uint32_t type, What Event::*where, const What& what);
 
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Event> events_;

@@ -165,6 +165,17 @@ private:
   bool process_pm4(std::uint32_t word0);
   Poll poll_ring();
   Poll poll_sdma();
+  // What a turn of a ring's interpreter comes to, which began at `before`. `wait` is the stage of one that waits for memory.
+  template <class Interpreter>
+  Poll turn_over(const Interpreter& interpreter, typename Interpreter::Status status, std::uint64_t before, Stage wait) {
+    using Status = typename Interpreter::Status;
+    stage_ = status == Status::waiting ? wait : Stage::fetch;
+    if (status == Status::error) {
+      const Error& error = interpreter.error();
+      record_fault({error.code, queue_error_bits(error.code), before, error.detail, {}});
+    }
+    return status == Status::waiting && interpreter.ring_position() == before ? Poll::waiting : Poll::worked;
+  }
   void link(Dispatch* dispatch) noexcept;
   [[nodiscard]] bool get_scratch(Dispatch& dispatch, std::uint32_t lane_bytes);
   // Slot INVALID, then the read index.

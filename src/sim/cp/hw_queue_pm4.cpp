@@ -193,14 +193,7 @@ HwQueue::Poll HwQueue::poll_ring() {
   const auto status = interpreter.run(kPacketsPerTurn);
   std::atomic_ref{*ring.config.read_pointer}.store(static_cast<std::uint32_t>(interpreter.ring_position()),
                                                    std::memory_order_release);
-  stage_ = status == Pm4Interpreter::Status::waiting ? Stage::pm4 : Stage::fetch;
-  if (status == Pm4Interpreter::Status::error) {
-    const Error& error = interpreter.error();
-    record_fault({error.code, queue_error_bits(error.code), before, error.detail, {}});
-    return Poll::worked;
-  }
-  if (status == Pm4Interpreter::Status::waiting) return interpreter.ring_position() != before ? Poll::worked : Poll::waiting;
-  return Poll::worked;
+  return turn_over(interpreter, status, before, Stage::pm4);
 }
 
 } // namespace aql::sim

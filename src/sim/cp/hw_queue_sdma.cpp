@@ -56,14 +56,7 @@ HwQueue::Poll HwQueue::poll_sdma() {
   interpreter.set_ring_end(doorbell);
   const auto status = interpreter.run(kPacketsPerTurn, kBytesPerTurn);
   std::atomic_ref{*ring.config.read_pointer}.store(interpreter.ring_position(), std::memory_order_release); // label C
-  stage_ = status == SdmaInterpreter::Status::waiting ? Stage::condition : Stage::fetch;
-  if (status == SdmaInterpreter::Status::error) {
-    const Error& error = interpreter.error();
-    record_fault({error.code, queue_error_bits(error.code), before, error.detail, {}});
-    return Poll::worked;
-  }
-  if (status == SdmaInterpreter::Status::waiting) return interpreter.ring_position() != before ? Poll::worked : Poll::waiting;
-  return Poll::worked;
+  return turn_over(interpreter, status, before, Stage::condition);
 }
 
 } // namespace aql::sim
