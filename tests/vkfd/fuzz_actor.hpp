@@ -27,7 +27,7 @@ struct FuzzCounts {
   void count(const FuzzWorld& world, const FuzzQueue& queue) {
     std::uint64_t read = world.read(queue.memory, FuzzWorld::kReadPointer);
     if (queue.type == KFD_IOC_QUEUE_TYPE_COMPUTE) read &= 0xffffffffu;
-    if (read <= queue.written) consumed[queue.type].fetch_add(read, std::memory_order_relaxed);
+    if (read >= queue.first && read <= queue.written) consumed[queue.type].fetch_add(read - queue.first, std::memory_order_relaxed);
   }
 };
 
@@ -46,8 +46,8 @@ public:
     } else if (now < 32) {
       doing_ = "packets", push_packets();
     } else if (now < 34) {
-      doing_ = "garbage in a queue", scribble();
-    } else if (now < 36) {
+      doing_ = "garbage in a queue", world_.tame ? push_packets() : scribble();
+    } else if (now < 36 && !world_.tame) {
       doing_ = "pages of the program", change_pages();
     } else if (now < 38) {
       doing_ = "mmap of a buffer", map_buffer();
@@ -57,13 +57,15 @@ public:
       const auto rows = vkfd::ioctl_rows();
       const auto& row = rows[random_() % rows.size()];
       doing_ = row.name;
-      now < 60 ? plausible(row) : garbage(row);
+      if (world_.tame && (row.nr == Nr::kAllocMemory || row.nr == Nr::kFreeMemory || row.nr == Nr::kUnmapMemory)) return;
+      now < 60 || world_.tame ? plausible(row) : garbage(row);
     }
     counts_.steps.fetch_add(1, std::memory_order_relaxed);
   }
 
 private:
   using Nr = vkfd::kfd::Nr;
+  static constexpr std::size_t kTameBuffers = 32;
 
   // Values that could be anything.
   std::uint64_t number() {
@@ -106,21 +108,25 @@ private:
 
   // A buffer that is mapped, so that more than the checks of arguments is reached.
   void make_buffer() {
+    if (world_.tame && world_.buffers.size() >= kTameBuffers) return;
     kfd_ioctl_alloc_memory_of_gpu_args args = wanted_buffer();
     if (call(Nr::kAllocMemory, args) != 0) return;
-    keep_buffer(args);
+    if (!world_.tame) keep_buffer(args);
     ids_ = {world_.gpu(0).id.gpu_id, world_.gpu(1).id.gpu_id};
-    kfd_ioctl_map_memory_to_gpu_args map{args.handle, pointer(ids_.data()), 1 + random_() % 2 != 0 ? 1u : 2u, 0};
-    if (call(Nr::kMapMemory, map) == 0) counts_.mapped.fetch_add(1, std::memory_order_relaxed);
+    kfd_ioctl_map_memory_to_gpu_args map{args.handle, pointer(ids_.data()), random_() % 4 == 0 ? 1u : 2u, 0};
+    const bool mapped = call(Nr::kMapMemory, map) == 0;
+    if (mapped) counts_.mapped.fetch_add(1, std::memory_order_relaxed);
+    if (!world_.tame) return;
+    mapped ? keep_buffer(args) : free_buffer(args.handle); // another may lie there: a queue would work on that one
   }
   kfd_ioctl_alloc_memory_of_gpu_args wanted_buffer() {
     kfd_ioctl_alloc_memory_of_gpu_args args{};
     args.gpu_id = gpu_id();
     args.size = FuzzWorld::kBufferBytes;
     args.va_addr = FuzzWorld::some_address(random_);
-    args.flags = (random_() % 8 != 0 ? kWritable : 0) | (random_() % 4 != 0 ? kExecutable : 0) |
+    args.flags = (world_.tame || random_() % 8 != 0 ? kWritable : 0) | (world_.tame || random_() % 4 != 0 ? kExecutable : 0) |
                  (random_() % 4 == 0 ? KFD_IOC_ALLOC_MEM_FLAGS_COHERENT : 0);
-    switch (random_() % 16) {
+    switch (world_.tame ? 6 + random_() % 10 : random_() % 16) { // buffers of the program's pages overlap
     case 0:
       args.flags |= KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL;
       args.size = vkfd::kDoorbellBytes;
@@ -151,6 +157,8 @@ private:
     } else {
       buffer.size = 0; // nothing is written there
     }
+    // The oldest would go, with its queue.
+    if (world_.tame && world_.buffers.size() >= kTameBuffers) return free_buffer(buffer.handle);
     if (const auto old = world_.buffers.add(buffer)) free_buffer(old->handle);
   }
   void free_buffer(std::uint64_t old) {
@@ -174,27 +182,39 @@ private:
     return args;
   }
   void make_queue(bool fresh) {
-    const auto memory = world_.buffers.any(random_);
-    if (!memory || memory->size < FuzzWorld::kBufferBytes) return;
-    bool taken = false; // two queues on one ring say little
-    world_.queues.for_each([&](const FuzzQueue& queue) { taken |= queue.memory.handle == memory->handle; });
-    if (taken && random_() % 16 != 0) return;
+    const auto memory = memory_for_queue();
+    if (!memory) return;
     auto args = wanted_queue(*memory);
-    if (fresh) {
-      abi::AmdQueue amd{};
-      amd.hsa_queue.base_address = args.ring_base_address;
-      amd.hsa_queue.size = FuzzWorld::kRingBytes / sizeof(abi::Slot);
-      world_.put(*memory, 0, amd);
-      std::array<abi::Slot, FuzzWorld::kRingBytes / sizeof(abi::Slot)> ring{};
-      for (auto& slot : ring) slot.word[0] = static_cast<std::uint32_t>(abi::PacketType::invalid);
-      world_.put(*memory, FuzzWorld::kRing, ring);
-    }
+    if (fresh) clear_ring(*memory);
     if (call(Nr::kCreateQueue, args) == 0) keep_queue(args, *memory);
   }
+  std::optional<FuzzBuffer> memory_for_queue() {
+    const auto memory = world_.buffers.any(random_);
+    if (!memory || memory->size < FuzzWorld::kBufferBytes) return std::nullopt;
+    bool taken = false; // two queues on one ring say little
+    world_.queues.for_each([&](const FuzzQueue& queue) { taken |= queue.memory.handle == memory->handle; });
+    return taken && (world_.tame || random_() % 16 != 0) ? std::nullopt : memory;
+  }
+  void clear_ring(const FuzzBuffer& memory) {
+    abi::AmdQueue amd{};
+    amd.hsa_queue.base_address = memory.va + FuzzWorld::kRing;
+    amd.hsa_queue.size = FuzzWorld::kRingBytes / sizeof(abi::Slot);
+    world_.put(memory, 0, amd);
+    std::array<abi::Slot, FuzzWorld::kRingBytes / sizeof(abi::Slot)> ring{};
+    for (auto& slot : ring) slot.word[0] = static_cast<std::uint32_t>(abi::PacketType::invalid);
+    world_.put(memory, FuzzWorld::kRing, ring);
+  }
   void keep_queue(const kfd_ioctl_create_queue_args& args, const FuzzBuffer& memory) {
-    FuzzQueue queue{args.queue_id, args.queue_type, memory.gpu, memory, nullptr, 0};
+    FuzzQueue queue{args.queue_id, args.queue_type, memory.gpu, memory, nullptr, 0, 0};
+    queue.written = world_.read(memory, FuzzWorld::kReadPointer); // of a ring that was used before
+    if (queue.type == KFD_IOC_QUEUE_TYPE_COMPUTE) queue.written &= 0xffffffffu;
+    queue.first = queue.written;
     queue.doorbell = world_.gpu(memory.gpu).doorbells + args.doorbell_offset % (1ull << 32) / 8;
     if (const auto old = world_.queues.add(queue)) destroy_queue(*old);
+  }
+  // false: the other actor was quicker, and the number may be a new queue's; only the wild go on then.
+  bool give_up(const FuzzQueue& queue) {
+    return world_.queues.remove_if([&](const FuzzQueue& q) { return q.id == queue.id; }) != 0 || !world_.tame;
   }
   void destroy_queue(const FuzzQueue& queue) {
     counts_.count(world_, queue);
@@ -212,13 +232,12 @@ private:
       packets_.set_home(queue.memory);
       for (std::uint64_t n = 1 + random_() % 4; n != 0 && !full; --n) full = !push(queue);
     });
-    if (!full) return;
+    if (!full && (!world_.tame || random_() % 4 != 0)) return;
     // The program answers what the queue may wait for, or gives it up.
     world_.put(chosen->memory, FuzzWorld::kSignals, std::array<std::uint64_t, 0x900 / 8>{});
     world_.put(chosen->memory, FuzzWorld::kData, std::array<std::uint64_t, 0x900 / 8>{});
-    if (random_() % 4 == 0) {
-      world_.queues.remove_if([&](const FuzzQueue& queue) { return queue.id == chosen->id; });
-      destroy_queue(*chosen);
+    if (full && random_() % 4 == 0) {
+      if (give_up(*chosen)) destroy_queue(*chosen);
     }
   }
   bool push(FuzzQueue& queue) {

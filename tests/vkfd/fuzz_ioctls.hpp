@@ -17,14 +17,14 @@ inline void FuzzActor::plausible(const vkfd::IoctlRow& row) {
   std::optional<FuzzBuffer> memory; // of a queue
   switch (row.nr) {
   case Nr::kCreateQueue:
-    memory = world_.buffers.any(random_);
+    memory = world_.tame ? memory_for_queue() : world_.buffers.any(random_);
     if (!memory) return;
+    if (world_.tame) clear_ring(*memory);
     fill(wanted_queue(*memory));
     break;
   case Nr::kDestroyQueue: {
     const auto queue = world_.queues.any(random_);
-    if (!queue) return;
-    world_.queues.remove_if([&](const FuzzQueue& q) { return q.id == queue->id; });
+    if (!queue || !give_up(*queue)) return;
     counts_.count(world_, *queue);
     fill(kfd_ioctl_destroy_queue_args{queue->id, 0});
     break;
@@ -133,7 +133,7 @@ inline void FuzzActor::plausible(const vkfd::IoctlRow& row) {
       std::memcpy(block + i, std::array{number()}.data(), std::min<std::size_t>(8, size - i));
     break;
   }
-  const bool spoiled = any(8) == 0;
+  const bool spoiled = !world_.tame && any(8) == 0;
   if (spoiled) {
     const auto wrong = number();
     std::size_t bytes = any(2) != 0 && size >= 8 ? 8 : 4, at = random_() % (size / bytes) * bytes;
@@ -210,6 +210,7 @@ inline void FuzzActor::learn(unsigned nr, const std::byte* bytes, std::size_t si
     ids_ = {gpu_id(), gpu_id()};
     kfd_ioctl_map_memory_to_gpu_args map{buffer.handle, pointer(ids_.data()), 1, 0};
     (void)call(Nr::kMapMemory, map);
+    if (world_.tame) return free_buffer(buffer.handle);
     if (const auto old = world_.buffers.add(buffer)) free_buffer(old->handle);
     break;
   }

@@ -26,7 +26,7 @@ public:
 
   // Somewhere in a buffer, or nowhere.
   std::uint64_t address(std::uint64_t part, std::uint64_t align = 4) {
-    if (random_() % 64 == 0) return random_();
+    if (!world_.tame && random_() % 64 == 0) return random_();
     const auto buffer = some_buffer();
     return (buffer ? buffer->va : FuzzWorld::some_address(random_)) + part + random_() % 0x800 / align * align;
   }
@@ -35,14 +35,14 @@ public:
   std::uint32_t small(std::uint64_t most) { return static_cast<std::uint32_t>(random_() % most); }
   // One of those that exist; seldom one that does not.
   std::uint32_t valid(std::uint64_t count, std::uint64_t all) { return small(odd() ? all : count); }
-  bool odd() { return random_() % 48 == 0; }
+  bool odd() { return !world_.tame && random_() % 48 == 0; }
 
   Words sdma() {
     using namespace sim::sdma;
     Words w;
     const auto at = [&](std::uint64_t a) { w.push_back(low(a)), w.push_back(high(a)); };
-    const std::uint32_t bytes = random_() % 16 == 0 ? small(1 << 20) : small(0x1000); // minus one
-    switch (random_() % 13) {
+    const std::uint32_t bytes = !world_.tame && random_() % 16 == 0 ? small(1 << 20) : small(0x1000); // minus one
+    switch (const auto kind = random_() % 13; world_.tame && nested_ != 0 && kind == 5 ? 0 : kind) { // none inside another
     case 0:
       w = {header(nop, 0, small(4) << 16)};
       w.resize(1 + (w[0] >> 16));
@@ -93,7 +93,7 @@ public:
       break;
     default:
       w = {header(cond_exe)};
-      at(data()), w.push_back(small(4)), w.push_back(small(8));
+      at(data()), w.push_back(small(4)), w.push_back(world_.tame ? 0 : small(8));
       break;
     }
     return spoiled(std::move(w));
@@ -105,7 +105,7 @@ public:
     Words body;
     const auto at = [&](std::uint64_t a) { body.push_back(low(a)), body.push_back(high(a)); };
     Opcode opcode = nop;
-    switch (random_() % 14) {
+    switch (const auto kind = random_() % 14; world_.tame && nested_ == 2 && kind == 4 ? 0 : kind) { // none is put there
     case 0: body.resize(1 + random_() % 4); break;
     case 1: opcode = acquire_mem, body.resize(6); break;
     case 2:
@@ -169,6 +169,7 @@ public:
     case 1: {
       abi::BarrierPacket p{};
       for (auto& d : p.dep_signal) d = random_() % 2 != 0 ? 0 : signal();
+      if (world_.tame) p.dep_signal[0] = address(FuzzWorld::kSignals, 64); // five null ones of barrier-OR are an error
       p.completion_signal = signal();
       copy(p);
       head |= random_() % 2 != 0 ? 3u : 5u;
@@ -223,7 +224,7 @@ public:
   std::uint64_t kernel(bool registers_only) {
     const auto buffer = some_buffer();
     if (!buffer) return data();
-    if (!registers_only && random_() % 4 == 0) return buffer->va + FuzzWorld::kDescriptor; // what is there
+    if (!registers_only && !world_.tame && random_() % 4 == 0) return buffer->va + FuzzWorld::kDescriptor; // what is there
     std::uint64_t descriptor[8]{};
     descriptor[2] = FuzzWorld::kCode - FuzzWorld::kDescriptor;
     descriptor[6] = small(4) | static_cast<std::uint64_t>(small(4)) << 6 | static_cast<std::uint64_t>(small(32)) << 32;
@@ -235,7 +236,7 @@ public:
   }
 
 private:
-  std::optional<FuzzBuffer> some_buffer() { return random_() % 16 != 0 ? home_ : world_.buffers.any(random_); }
+  std::optional<FuzzBuffer> some_buffer() { return world_.tame || random_() % 16 != 0 ? home_ : world_.buffers.any(random_); }
   static std::uint32_t low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
   static std::uint32_t high(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
 
@@ -247,7 +248,7 @@ private:
   // Most of them end, and well.
   Words program() {
     constexpr std::uint32_t end = 0xbf810000;
-    switch (random_() % 40) {
+    switch (world_.tame ? 3 + random_() % 15 / 3 : random_() % 40) {
     case 0: return {0xbf82ffff};             // s_branch to itself
     case 1: return {0xbf8e0010, 0xbf82fffe}; // s_sleep 16, and again
     case 2: return {0xbf920002, end};        // s_trap 2
@@ -274,6 +275,8 @@ private:
   std::uint64_t make_indirect(bool copies) {
     const auto buffer = some_buffer();
     if (!buffer) return data();
+    // One place after the other: what was pushed before may not have run yet.
+    const std::uint64_t at = FuzzWorld::kIndirect + indirects_++ % FuzzWorld::kIndirects * kIndirectWords * 4;
     if (nested_ < 2 && !odd()) {
       ++nested_;
       if (odd()) copies = !copies;
@@ -284,14 +287,14 @@ private:
         words.insert(words.end(), packet.begin(), packet.end());
       }
       words.resize(kIndirectWords, copies ? 0 : 0x80000000u); // no operation
-      world_.write(*buffer, FuzzWorld::kIndirect, words.data(), words.size() * 4);
+      world_.write(*buffer, at, words.data(), words.size() * 4);
       --nested_;
     }
-    return buffer->va + FuzzWorld::kIndirect;
+    return buffer->va + at;
   }
 
   Words spoiled(Words words) {
-    if (random_() % 64 == 0) words[random_() % words.size()] = static_cast<std::uint32_t>(random_());
+    if (!world_.tame && random_() % 64 == 0) words[random_() % words.size()] = static_cast<std::uint32_t>(random_());
     return words;
   }
 
@@ -299,6 +302,7 @@ private:
   Random& random_;
   std::optional<FuzzBuffer> home_;
   int nested_ = 0;
+  std::uint64_t indirects_ = 0;
 };
 
 } // namespace aql::test

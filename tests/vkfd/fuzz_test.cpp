@@ -36,7 +36,7 @@ struct Run {
   // One session from its first ioctl to its end.
   void session(std::uint64_t with) {
     seed = with;
-    FuzzWorld world;
+    FuzzWorld world{with % 2 == 0};
     {
       std::vector<std::jthread> threads;
       for (std::size_t a = 0; a < kActors; ++a) {

@@ -42,10 +42,14 @@ public:
     items_.push_back(std::move(item));
     return oldest;
   }
-  template <class Predicate>
-  void remove_if(Predicate predicate) {
+  [[nodiscard]] std::size_t size() const {
     const std::lock_guard lock{mutex_};
-    std::erase_if(items_, predicate);
+    return items_.size();
+  }
+  template <class Predicate>
+  std::size_t remove_if(Predicate predicate) {
+    const std::lock_guard lock{mutex_};
+    return std::erase_if(items_, predicate);
   }
   template <class Function>
   void for_each(Function function) {
@@ -70,7 +74,7 @@ struct FuzzQueue {
   std::uint32_t id = 0, type = 0, gpu = 0;
   FuzzBuffer memory; // laid out as below
   std::uint64_t* doorbell = nullptr;
-  std::uint64_t written = 0; // AQL: packets; PM4: dwords; SDMA: bytes
+  std::uint64_t first = 0, written = 0; // AQL: packets; PM4: dwords; SDMA: bytes
 };
 
 struct FuzzHandle {
@@ -81,11 +85,13 @@ class FuzzWorld {
 public:
   // Parts of a buffer.
   static constexpr std::uint64_t kBufferBytes = 0x10000, kSignals = 0x1000, kRing = 0x4000, kRingBytes = 0x1000, kIndirect = 0x6000,
-                                 kDescriptor = 0x8000, kCode = 0x8100, kData = 0xa000;
+                                 kIndirects = 32, kDescriptor = 0x8000, kCode = 0x8100, kData = 0xa000;
   static constexpr std::uint64_t kReadPointer = 0x80, kWritePointer = 56;
   static constexpr std::uint64_t kAddresses = 64; // buffers lie at so many places, so that they collide now and then
 
-  FuzzWorld() : pages(1 << 20), kfd("gfx90a,gfx942") {
+  // Tame: no wrong words and no memory taken away under a queue, so that queues live long and many packets are executed while
+  // queues are held, masked, updated and destroyed around them.
+  explicit FuzzWorld(bool is_tame) : tame(is_tame), pages(1 << 20), kfd("gfx90a,gfx942") {
     for (const auto& gpu : kfd.process->gpus()) views_.push_back(gpu->memory.map(0, kViewBytes));
   }
   ~FuzzWorld() {
@@ -136,6 +142,7 @@ public:
             MAP_FAILED);
   }
 
+  const bool tame;
   Pages pages; // outlive the queues in them
   std::shared_mutex pages_mutex;
   Live<FuzzBuffer> buffers{48};
