@@ -127,3 +127,32 @@ TEST_CASE("scratch: a runtime that owns scratch is asked through the inactive si
   CHECK(load32(run.errors) == 0);
   CHECK(queue.inactive().load() == 0);
 }
+
+TEST_CASE("scratch: the runtime is asked for more only when no dispatch uses what there is") {
+  auto gpu = make_gpu({.hand_stepped = true, .slice_instructions = 4}, "gfx90a");
+  ScratchRun run{*gpu, kScratchGfx90a};
+  Signal first{*gpu, 1}, second{*gpu, 1};
+  Queue queue{*gpu, {.external_scratch = true}};
+  Memory backing{*gpu, 8 * 32768, kRead | kWrite, "scratch of the runtime"};
+  const auto give = [&](std::uint32_t lane_bytes) {
+    queue.amd().scratch_backing_memory_location = backing.address();
+    queue.amd().scratch_backing_memory_byte_size = 8ull * lane_bytes * 64;
+    queue.amd().scratch_wave64_lane_byte_size = lane_bytes;
+    queue.amd().compute_tmpring_size =
+        abi::TmpringWaves::encode<std::uint32_t>(8) | abi::TmpringWaveSize::encode<std::uint32_t>(lane_bytes * 64 / 1024);
+  };
+  give(64);
+  queue.submit(run.packet(*gpu, 64, 4, 64, first.handle()));
+  queue.submit(run.packet(*gpu, 512, 4, 64, second.handle()));
+  bool both_are_there = false; // the second packet is looked at while the first one's waves run
+  while (queue.inactive().load() == 0 && gpu->step()) both_are_there = both_are_there || (queue.read_index() == 1 && first.load() == 1);
+  CHECK(both_are_there);
+  CHECK(queue.inactive().load() == abi::kQueueErrorScratch);
+  CHECK(first.load() == 0);
+  give(512);
+  queue.inactive().store(0);
+  gpu->run_until_idle();
+  if (queue.fault_count != 0) FAIL(queue.faults[0].detail);
+  CHECK(second.load() == 0);
+  CHECK(load32(run.errors) == 0);
+}

@@ -120,6 +120,37 @@ void scratch_grows_with_the_kernel() {
   }
 }
 
+// The runtime takes a queue's scratch away when it is asked for more, and gives it to the next queue: by then nothing may use it.
+void scratch_stays_while_it_is_used() {
+  const Agents agents;
+  const Code code{agents.gpus[0], code_for(agents, "vkfd_private")};
+  const auto held = code.kernel("private_held"), larger = code.kernel("private_held_large");
+  auto* words = agents.host<unsigned>(4);
+  unsigned *gate = words, *open_gate = words + 1, *errors = words + 2, *started = words + 3;
+  std::fill_n(words, 4, 0u);
+  *open_gate = 1;
+  Queue queue{agents.gpus[0]};
+  Arguments first{agents, held}, second{agents, larger}, other{agents, held};
+  first.add(gate).add(errors).add(started).add(1000u);
+  second.add(open_gate).add(errors).add(started).add(7u);
+  other.add(open_gate).add(errors).add(started).add(5000u);
+  const Signal first_done{1}, second_done{1};
+  queue.dispatch(held, 64, 64, first.data(), first_done.handle);
+  while (__atomic_load_n(started, __ATOMIC_ACQUIRE) != 64) std::this_thread::yield();
+  queue.dispatch(larger, 416, 1, second.data(), second_done.handle, false);
+  for (unsigned i = 0; i < 20; ++i) { // time enough for the runtime to hear of the second
+    Queue next{agents.gpus[0]};
+    const Signal done{1};
+    next.dispatch(held, 64, 64, other.data(), done.handle);
+    done.wait();
+  }
+  REQUIRE(hsa_signal_load_scacquire(first_done.handle) == 1);
+  __atomic_store_n(gate, 1u, __ATOMIC_RELEASE);
+  first_done.wait();
+  second_done.wait();
+  REQUIRE(*errors == 0);
+}
+
 void barriers_wait_for_their_signals() {
   const Agents agents;
   const Code code{agents.gpus[0], code_for(agents, "vkfd_basics")};
@@ -435,6 +466,7 @@ constexpr Case kCases[] = {
     {"copies", copies_between_all_kinds_of_memory, true},
     {"fill", fills_and_blit_kernels, true},
     {"scratch", scratch_grows_with_the_kernel, true},
+    {"scratch_in_use", scratch_stays_while_it_is_used, true},
     {"barriers", barriers_wait_for_their_signals, true},
     {"fault", a_store_to_nowhere_is_a_memory_fault, false},
     {"abort", without_a_handler_a_fault_ends_the_program, false},

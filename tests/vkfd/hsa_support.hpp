@@ -169,7 +169,8 @@ struct Queue {
                                       HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                                       HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
   }
-  void dispatch(const Code::Kernel& kernel, std::uint32_t grid, std::uint16_t group, void* kernargs, hsa_signal_t completion) {
+  void dispatch(const Code::Kernel& kernel, std::uint32_t grid, std::uint16_t group, void* kernargs, hsa_signal_t completion,
+                bool barrier = true) {
     hsa_kernel_dispatch_packet_t p{};
     p.workgroup_size_x = group;
     p.workgroup_size_y = p.workgroup_size_z = 1;
@@ -180,7 +181,7 @@ struct Queue {
     p.kernel_object = kernel.object;
     p.kernarg_address = kernargs;
     p.completion_signal = completion;
-    publish(p, header(HSA_PACKET_TYPE_KERNEL_DISPATCH), 1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS);
+    publish(p, header(HSA_PACKET_TYPE_KERNEL_DISPATCH, barrier), 1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS);
   }
 };
 

@@ -190,7 +190,10 @@ bool HwQueue::get_scratch(Dispatch& d, std::uint32_t lane_bytes) {
     d.context.scratch_wave_bytes = static_cast<std::uint32_t>(wave_bytes);
     return true;
   }
-  // The runtime owns scratch. Too little: ask for more through the inactive signal, and look again when it reads 0.
+  // The runtime owns scratch. One dispatch at a time uses the queue's own, so a resident group always finds its slots; and a
+  // runtime that is asked for more takes what there is away at once, so nothing may use it any more by then.
+  if (external_users_.load(std::memory_order_acquire) != 0) return false;
+  // Too little: ask for more through the inactive signal, and look again when it reads 0.
   if (stage_ == Stage::scratch) {
     const auto value = load_signal(amd().queue_inactive_signal, "queue_inactive_signal");
     if (!value || *value != 0) return false;
@@ -203,8 +206,6 @@ bool HwQueue::get_scratch(Dispatch& d, std::uint32_t lane_bytes) {
     engine_.store_signal(processor_.view(), amd().queue_inactive_signal, abi::kQueueErrorScratch);
     return false;
   }
-  // One dispatch at a time uses the queue's own scratch, so a resident group always finds its slots.
-  if (external_users_.load(std::memory_order_acquire) != 0) return false;
   stage_ = Stage::fetch;
   external_slots_.reset(waves);
   d.slots = &external_slots_;
