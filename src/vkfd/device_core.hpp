@@ -55,6 +55,7 @@ public:
   virtual Result<void> hold_queue(std::uint64_t id) = 0;
   virtual Result<void> resume_queue(std::uint64_t id) = 0;
   virtual Result<void> set_cu_mask(std::uint64_t id, const std::uint64_t (&mask)[8]) = 0;
+  virtual Result<void> set_priority(std::uint64_t id, std::int32_t priority) = 0;
   // Returns when the device has left the ring.
   virtual Result<void> destroy_queue(std::uint64_t id) = 0;
 

@@ -197,12 +197,16 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
   GpuContext& context = *gpus_[queue->gpu];
   int error = 0;
   const bool enable = (args.queue_percentage & 0xff) != 0 && args.ring_base_address != 0 && args.ring_size != 0;
-  const bool same = queue->setup.ring_address == args.ring_base_address && queue->setup.ring_bytes == args.ring_size &&
-                    queue->setup.priority == priority_of(args.queue_priority);
+  const bool same = queue->setup.ring_address == args.ring_base_address && queue->setup.ring_bytes == args.ring_size;
   DeviceCore* core = context.core();
   const auto told = [&error](const Result<void>& done) {
     if (!done) error = refuse(-EINVAL, "{}", done.error().detail);
   };
+  // What runs keeps running. A queue that is off the device comes back with it.
+  if (const std::int32_t priority = priority_of(args.queue_priority); priority != queue->setup.priority) {
+    queue->setup.priority = priority;
+    if (queue->core_id != 0) told(core->set_priority(queue->core_id, priority));
+  }
   if (queue->lost) {
     if (enable) error = refuse(-EFAULT, "the memory of queue {} was unmapped", args.queue_id);
   } else if (!enable) {
@@ -215,7 +219,6 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
     stop(context, *queue);
     queue->setup.ring_address = args.ring_base_address;
     queue->setup.ring_bytes = args.ring_size;
-    queue->setup.priority = priority_of(args.queue_priority);
     error = start(*queue);
     // Rings that came while the queue was off the device: the engine looks at the write index when it takes a queue on.
     if (error == 0 && queue->setup.kind == QueueKind::aql) {

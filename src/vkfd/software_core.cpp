@@ -61,6 +61,7 @@ public:
   Result<void> hold_queue(std::uint64_t id) override { return gpu_->hold_queue(id); }
   Result<void> resume_queue(std::uint64_t id) override { return gpu_->resume_queue(id); }
   Result<void> set_cu_mask(std::uint64_t id, const std::uint64_t (&mask)[8]) override { return gpu_->set_cu_mask(id, mask); }
+  Result<void> set_priority(std::uint64_t id, std::int32_t priority) override { return gpu_->set_priority(id, priority); }
   Result<void> destroy_queue(std::uint64_t id) override { return gpu_->destroy_queue(id); }
 
   void set_event_hook(std::function<void(std::uint32_t)> hook) override {

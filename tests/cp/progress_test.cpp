@@ -128,6 +128,29 @@ TEST_CASE("progress: the lowest-priority queue moves while others are flooded") 
   CHECK(load32(counters) < 10'000);
 }
 
+TEST_CASE("progress: a queue's new priority counts for the groups of its dispatch that have not started") {
+  auto gpu = make_gpu({.hand_stepped = true});
+  auto count = make_kernel(*gpu, kCount);
+  Memory counters{*gpu, 4096, kRead | kWrite, "counters"};
+  Kernargs args{*gpu}, other_args{*gpu};
+  args.put64(0, counters.address());
+  other_args.put64(0, counters.address() + 64);
+  Queue one{*gpu, {.priority = 3}}, other{*gpu, {.priority = -3}};
+  auto packet = dispatch(count->object(), 0, 64 * 100'000, 64);
+  packet.kernarg_address = args.address();
+  one.submit(packet);
+  packet.kernarg_address = other_args.address();
+  other.submit(packet);
+  while (load32(counters) < 3000) REQUIRE(gpu->step());
+  const std::uint32_t before = load32(counters, 64);
+  CHECK(before < 2000);
+  REQUIRE(gpu->set_priority(one.id(), -4));
+  while (load32(counters, 64) < before + 3000) REQUIRE(gpu->step());
+  CHECK(load32(counters) < 3000 + 2000);
+  one.destroy();
+  CHECK_FALSE(gpu->set_priority(one.id(), 0));
+}
+
 TEST_CASE("progress: an endless stream of new dispatches does not keep one that runs from its end") {
   constexpr std::uint32_t kStream = 1000;
   auto gpu = make_gpu({.hand_stepped = true, .slice_instructions = 64});

@@ -18,6 +18,16 @@ namespace {
 
 constexpr std::uint32_t kEndProgram = 0xbf810000;
 
+template <class Condition>
+bool soon(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 // One buffer with an amd_queue_t, a ring, a signal, a kernel descriptor and its code.
 struct Device : VirtualKfd {
   static constexpr std::uint64_t kRing = kVa + 0x1000, kSignal = kVa + 0x3000, kDescriptor = kVa + 0x4000, kCode = kVa + 0x4100,
@@ -52,8 +62,8 @@ struct Device : VirtualKfd {
     queue_id = args.queue_id;
     return args;
   }
-  int update(std::uint32_t percentage) {
-    kfd_ioctl_update_queue_args args{kRing, queue_id, 4096, percentage, 7};
+  int update(std::uint32_t percentage, std::uint32_t priority = 7) {
+    kfd_ioctl_update_queue_args args{kRing, queue_id, 4096, percentage, priority};
     return call(AMDKFD_IOC_UPDATE_QUEUE, args);
   }
   int destroy() {
@@ -84,18 +94,17 @@ struct Device : VirtualKfd {
     std::atomic_ref{slot->word[0]}.store(2u | 1u << 16, std::memory_order_release);
     ring(index);
   }
+  // A kernel that runs until the word is not 0: s_getpc_b64 s[0:1]; loop: s_load_dword s2, s[0:1], 0xfc; s_waitcnt lgkmcnt(0);
+  // s_cmp_eq_u32 s2, 0; s_cbranch_scc1 loop; s_endpgm
+  std::uint32_t* spin() {
+    auto* flag = at<std::uint32_t>(kCode + 0x100);
+    *flag = 0;
+    launch({0xbe801c00, 0xc0020080, 0x000000fc, 0xbf8cc07f, 0xbf068002, 0xbf85fffb, kEndProgram});
+    REQUIRE(soon([&] { return std::atomic_ref{at<abi::AmdQueue>(kVa)->read_dispatch_id}.load() == 1; }));
+    return flag;
+  }
   std::int64_t signal() { return std::atomic_ref{at<abi::AmdSignal>(kSignal)->value}.load(std::memory_order_acquire); }
 };
-
-template <class Condition>
-bool soon(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 } // namespace
 
@@ -137,12 +146,7 @@ TEST_CASE("queues: running into memory that is not executable is a memory except
 TEST_CASE("queues: a disabled queue keeps its waves and its packets until it is enabled") {
   Device device;
   (void)device.create_queue(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
-  // Spins until the word at kCode + 0x100 is not 0: s_getpc_b64 s[0:1]; loop: s_load_dword s2, s[0:1], 0xfc; s_waitcnt lgkmcnt(0);
-  // s_cmp_eq_u32 s2, 0; s_cbranch_scc1 loop; s_endpgm
-  auto* flag = device.at<std::uint32_t>(Device::kCode + 0x100);
-  *flag = 0;
-  device.launch({0xbe801c00, 0xc0020080, 0x000000fc, 0xbf8cc07f, 0xbf068002, 0xbf85fffb, kEndProgram});
-  REQUIRE(soon([&] { return std::atomic_ref{device.at<abi::AmdQueue>(kVa)->read_dispatch_id}.load() == 1; }));
+  auto* flag = device.spin();
   REQUIRE(device.update(0) == 0);
   kfd_ioctl_get_queue_wave_state_args waves{};
   waves.queue_id = device.queue_id;
@@ -159,6 +163,38 @@ TEST_CASE("queues: a disabled queue keeps its waves and its packets until it is 
   CHECK(device.signal() == 1);
   REQUIRE(device.update(100) == 0);
   CHECK(soon([&] { return device.signal() == 0; }));
+}
+
+TEST_CASE("queues: a new priority leaves the waves and what waits in a ring alone") {
+  Device device;
+  SECTION("a kernel that runs") {
+    (void)device.create_queue(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+    auto* flag = device.spin();
+    REQUIRE(device.update(100, 15) == 0);
+    std::atomic_ref{*flag}.store(1);
+    CHECK(soon([&] { return device.signal() == 0; }));
+  }
+  SECTION("a kernel of a disabled queue") {
+    (void)device.create_queue(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL);
+    auto* flag = device.spin();
+    REQUIRE(device.update(0, 15) == 0);
+    REQUIRE(device.update(100, 0) == 0);
+    std::atomic_ref{*flag}.store(1);
+    CHECK(soon([&] { return device.signal() == 0; }));
+  }
+  SECTION("a fence of the copy engine behind a poll") {
+    (void)device.create_queue(KFD_IOC_QUEUE_TYPE_SDMA);
+    auto* data = device.at<std::uint32_t>(Device::kData);
+    data[0] = data[1] = 0;
+    const auto low = static_cast<std::uint32_t>(Device::kData), high = static_cast<std::uint32_t>(Device::kData >> 32);
+    const std::uint32_t packets[] = {8u | 3u << 28 | 1u << 31, low, high, 7, ~0u, 0xfffu << 16 | 10, 5, low + 4, high, 77};
+    std::copy_n(packets, 10, device.at<std::uint32_t>(Device::kRing));
+    device.ring(40);
+    REQUIRE(device.update(100, 15) == 0);
+    std::atomic_ref{data[0]}.store(7);
+    CHECK(soon([&] { return std::atomic_ref{data[1]}.load() == 77; }));
+  }
+  CHECK(device.destroy() == 0);
 }
 
 TEST_CASE("queues: a kernel that the watchdog ends is a hardware exception") {

@@ -47,6 +47,7 @@ Result<void> Gpu::inactivate_queue(QueueId id) { return impl_->processor.inactiv
 Result<void> Gpu::hold_queue(QueueId id) { return impl_->processor.hold_queue(id, true); }
 Result<void> Gpu::resume_queue(QueueId id) { return impl_->processor.hold_queue(id, false); }
 Result<void> Gpu::set_cu_mask(QueueId id, const std::uint64_t (&mask)[8]) { return impl_->processor.set_cu_mask(id, mask); }
+Result<void> Gpu::set_priority(QueueId id, std::int32_t priority) { return impl_->processor.set_priority(id, priority); }
 Result<QueueState> Gpu::queue_state(QueueId id) const { return impl_->processor.queue_state(id); }
 
 void Gpu::notify(void* arg) noexcept { static_cast<Gpu*>(arg)->impl_->engine.processor_sleeper.wake(); }

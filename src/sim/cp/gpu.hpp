@@ -128,6 +128,8 @@ public:
   Result<void> resume_queue(QueueId id);
   // All zero: every compute unit. Groups that run stay where they are.
   Result<void> set_cu_mask(QueueId id, const std::uint64_t (&mask)[8]);
+  // Also for the groups of what is in flight that have not started. Copy-engine queues have none.
+  Result<void> set_priority(QueueId id, std::int32_t priority);
 
   // The doorbell of a queue was written. Cheap; wakes the processor when it sleeps. `arg` is the Gpu.
   static void notify(void* arg) noexcept;

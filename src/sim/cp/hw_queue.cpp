@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,17 +75,31 @@ void HwQueue::list_cus(const std::uint64_t (&mask)[8]) {
 
 void HwQueue::change_cu_mask(const std::uint64_t (&mask)[8]) {
   const std::lock_guard lock{fault_mutex_};
-  std::copy_n(mask, 8, next_cu_mask_);
-  cu_mask_changed_.store(true, std::memory_order_release);
+  std::copy_n(mask, 8, changes_.cu_mask);
+  changes_.masked = true;
+  changed_.store(true, std::memory_order_release);
 }
 
-void HwQueue::take_cu_mask() {
+void HwQueue::change_priority(std::int32_t priority) {
   const std::lock_guard lock{fault_mutex_};
-  cu_mask_changed_.store(false, std::memory_order_relaxed);
-  former_cus_.push_back(std::move(cus_));
-  cus_.clear();
-  list_cus(next_cu_mask_);
-  if (drained()) former_cus_.clear();
+  changes_.priority = priority;
+  changed_.store(true, std::memory_order_release);
+}
+
+void HwQueue::take_changes() {
+  const std::lock_guard lock{fault_mutex_};
+  changed_.store(false, std::memory_order_relaxed);
+  const Changes changes = std::exchange(changes_, {});
+  if (changes.masked) {
+    former_cus_.push_back(std::move(cus_));
+    cus_.clear();
+    list_cus(changes.cu_mask);
+    if (drained()) former_cus_.clear();
+  }
+  if (changes.priority) {
+    config_.priority = *changes.priority;
+    for (Dispatch* d = first_; d != nullptr; d = d->next_in_queue) engine_.scheduler.change_priority(d, *changes.priority);
+  }
 }
 
 void HwQueue::show_packet(std::uint32_t word0) {
@@ -128,7 +143,7 @@ bool HwQueue::fetch(std::uint32_t& word0) {
 
 HwQueue::Poll HwQueue::poll(unsigned packets) {
   if (state() != QueueState::active || fault_pending() || held()) return Poll::idle;
-  if (cu_mask_changed_.load(std::memory_order_acquire)) [[unlikely]] take_cu_mask();
+  if (changed_.load(std::memory_order_acquire)) [[unlikely]] take_changes();
   if (pm4_ring_) return poll_ring();
   if (sdma_) return poll_sdma();
   Poll result = Poll::idle;

@@ -121,6 +121,7 @@ public:
   [[nodiscard]] bool held() const noexcept { return held_.load(std::memory_order_relaxed); }
   // Any thread: taken over by the next poll.
   void change_cu_mask(const std::uint64_t (&mask)[8]);
+  void change_priority(std::int32_t priority);
 
   // Any thread: the queue stops; the first error wins. `kernel_object` names the kernel in the report.
   void record_fault(QueueFault fault, std::uint64_t kernel_object = 0);
@@ -150,7 +151,7 @@ private:
   enum class Stage : std::uint8_t { fetch, condition, scratch, pm4 };
 
   void list_cus(const std::uint64_t (&mask)[8]);
-  void take_cu_mask();
+  void take_changes();
   void show_packet(std::uint32_t word0);
   [[nodiscard]] bool fetch(std::uint32_t& word0);
   void note_ring(std::uint64_t value, std::uint64_t write) noexcept;
@@ -191,7 +192,7 @@ private:
   Engine& engine_;
   Processor& processor_;
   const QueueId id_;
-  const QueueConfig config_;
+  QueueConfig config_; // the priority changes
   std::unique_ptr<Pm4Ring> pm4_ring_; // a PM4 queue
   std::unique_ptr<Pm4Stream> pm4_;    // made when first needed
   std::unique_ptr<SdmaRing> sdma_;    // an SDMA queue
@@ -217,8 +218,12 @@ private:
   std::atomic<std::uint64_t> in_flight_{0};
   std::atomic<QueueState> state_{QueueState::active};
   std::atomic<bool> fault_pending_{false};
-  std::atomic<bool> held_{false}, cu_mask_changed_{false};
-  std::uint64_t next_cu_mask_[8] = {}; // with fault_mutex_
+  std::atomic<bool> held_{false}, changed_{false};
+  struct Changes { // with fault_mutex_
+    bool masked = false;
+    std::uint64_t cu_mask[8] = {};
+    std::optional<std::int32_t> priority;
+  } changes_;
   bool stop_sent_ = false;
   std::atomic<bool> callback_running_{false};
   std::mutex fault_mutex_;

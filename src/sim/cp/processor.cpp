@@ -183,24 +183,25 @@ Result<void> Processor::inactivate_queue(QueueId id) {
   return {};
 }
 
-Result<void> Processor::hold_queue(QueueId id, bool held) {
+template <class Change>
+Result<void> Processor::change_queue(QueueId id, const char* call, Change change) {
   const std::lock_guard lock{mutex_};
   Entry* entry = find(id);
   if (entry == nullptr)
-    return std::unexpected(Error{Errc::invalid_argument, 0, fmt::format("queue {} does not exist or was destroyed", id), "hold_queue"});
-  entry->queue->hold(held);
+    return std::unexpected(Error{Errc::invalid_argument, 0, fmt::format("queue {} does not exist or was destroyed", id), call});
+  change(*entry->queue);
   engine_.processor_sleeper.wake();
   return {};
 }
 
+Result<void> Processor::hold_queue(QueueId id, bool held) {
+  return change_queue(id, "hold_queue", [held](HwQueue& queue) { queue.hold(held); });
+}
 Result<void> Processor::set_cu_mask(QueueId id, const std::uint64_t (&mask)[8]) {
-  const std::lock_guard lock{mutex_};
-  Entry* entry = find(id);
-  if (entry == nullptr)
-    return std::unexpected(Error{Errc::invalid_argument, 0, fmt::format("queue {} does not exist or was destroyed", id), "set_cu_mask"});
-  entry->queue->change_cu_mask(mask);
-  engine_.processor_sleeper.wake();
-  return {};
+  return change_queue(id, "set_cu_mask", [&mask](HwQueue& queue) { queue.change_cu_mask(mask); });
+}
+Result<void> Processor::set_priority(QueueId id, std::int32_t priority) {
+  return change_queue(id, "set_priority", [priority](HwQueue& queue) { queue.change_priority(priority); });
 }
 
 Result<QueueState> Processor::queue_state(QueueId id) const {

@@ -45,6 +45,7 @@ public:
   Result<QueueState> queue_state(QueueId id) const;
   Result<void> hold_queue(QueueId id, bool held);
   Result<void> set_cu_mask(QueueId id, const std::uint64_t (&mask)[8]);
+  Result<void> set_priority(QueueId id, std::int32_t priority);
 
   // Processor's thread.
   bool step();
@@ -79,6 +80,9 @@ private:
   // Memory may change what queues wait for without anybody telling us.
   [[nodiscard]] bool must_look_again() const noexcept;
   [[nodiscard]] Entry* find(QueueId id);
+  // `call` is its name in the error.
+  template <class Change>
+  Result<void> change_queue(QueueId id, const char* call, Change change);
   // A queue of any kind joins: `arguments` are those of its constructor behind the id.
   template <class... Arguments>
   QueueId add_queue(const Arguments&... arguments);

@@ -157,4 +157,13 @@ std::uint64_t Scheduler::cancel(Dispatch* dispatch) {
   return left;
 }
 
+void Scheduler::change_priority(Dispatch* d, std::int32_t priority) {
+  const Lock lock{*this};
+  if (d->wait == WaitList::none) return; // all its groups have started
+  const auto list = d->wait == WaitList::fresh ? &Level::fresh : &Level::started;
+  (level(d->priority).*list).remove(d);
+  d->priority = priority;
+  (level(priority).*list).append(d);
+}
+
 } // namespace aql::sim

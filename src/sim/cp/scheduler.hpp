@@ -46,6 +46,7 @@ public:
   void end(Dispatch* dispatch);
   // Removes the groups that have not started and returns how many they were.
   [[nodiscard]] std::uint64_t cancel(Dispatch* dispatch);
+  void change_priority(Dispatch* dispatch, std::int32_t priority);
   // Dispatches none of whose groups has started: worth a look before anything that runs goes on.
   [[nodiscard]] std::uint32_t newcomers() const noexcept { return newcomers_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool waiting() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
