@@ -149,25 +149,42 @@ void HwQueue::attend() {
     if (!open_ || stopped_) return;
     const auto bits = static_cast<std::uint32_t>(std::atomic_ref{inactive_->value}.load(std::memory_order_acquire));
     if (bits == 0) return;
-    constexpr std::uint32_t kScratch = abi::kQueueErrorScratch | abi::kQueueErrorScratchLarge | abi::kQueueErrorScratchReclaim;
-    const auto packet = std::atomic_ref{queue_->read_dispatch_id}.load(std::memory_order_acquire);
-    const auto& slot = reinterpret_cast<const abi::Slot*>(ring_.address)[packet & (packets_ - 1)];
-    if ((bits & ~kScratch) == 0) {
-      // Word 6 of both dispatch packets is the private segment size. Nothing to give: the processor only wants to be told to go on.
-      const std::uint32_t lane_bytes = (bits & (abi::kQueueErrorScratch | abi::kQueueErrorScratchLarge)) != 0 ? slot.word[6] : 0;
-      auto grown = lane_bytes != 0 ? scratch_.grow(*queue_, lane_bytes) : Result<void>{};
-      if (grown) {
+    constexpr std::uint32_t kAsksForScratch = abi::kQueueErrorScratch | abi::kQueueErrorScratchLarge;
+    const RingPart ring{reinterpret_cast<const abi::Slot*>(ring_.address), packets_ - 1, std::atomic_ref{queue_->read_dispatch_id}.load(std::memory_order_acquire),
+                        std::atomic_ref{queue_->write_dispatch_id}.load(std::memory_order_acquire)};
+    if ((bits & ~(kAsksForScratch | abi::kQueueErrorScratchReclaim)) == 0) {
+      QueueFaultInfo refused{Errc::out_of_resources, hsa_status(Errc::out_of_resources), ~0ULL, {}};
+      if (give_scratch(ring, (bits & kAsksForScratch) != 0, refused)) {
         std::atomic_ref{inactive_->value}.store(0, std::memory_order_release);
         return;
       }
-      info = {Errc::out_of_resources, hsa_status(Errc::out_of_resources), packet, grown.error().detail};
+      info = std::move(refused);
     } else {
       const auto meaning = meaning_of(bits);
-      info = {meaning.code, hsa_status(meaning.code), meaning.at_packet ? packet : ~0ULL, fmt::format("{} (packet processor: {:#x})", meaning.text, bits)};
-      if (meaning.at_packet) info.detail += fmt::format("; {}", to_line(slot));
+      info = {meaning.code, hsa_status(meaning.code), ~0ULL, fmt::format("{} (packet processor: {:#x})", meaning.text, bits)};
+      const auto packet = meaning.at_packet ? find_first_left(ring) : std::nullopt;
+      if (packet) {
+        info.packet_index = *packet;
+        info.detail += fmt::format("; {}", to_line(ring.slots[*packet & ring.mask]));
+      }
     }
   }
   fault(info);
+}
+
+// mutex_ held. False: the processor must not go on, for the reason in `refused`.
+bool HwQueue::give_scratch(const RingPart& ring, bool asked, QueueFaultInfo& refused) {
+  if (!asked) return true; // it only says that it has done with memory for one dispatch; there is none of that kind here
+  const auto need = find_scratch_need(ring, queue_->scratch_wave64_lane_byte_size);
+  if (!need) { // told to go on with what there is, it would only ask again
+    refused.detail = fmt::format("the packet processor asks for scratch, but no dispatch in the ring needs more than the {} bytes a work-item that the queue has", queue_->scratch_wave64_lane_byte_size);
+    return false;
+  }
+  auto grown = scratch_.grow(*queue_, need->lane_bytes);
+  if (grown) return true;
+  refused.packet_index = need->packet;
+  refused.detail = grown.error().detail;
+  return false;
 }
 
 bool HwQueue::blamed_for_memory_fault() const noexcept { return (std::atomic_ref{*error_reason_}.load(std::memory_order_acquire) & kMemoryViolation) != 0; }

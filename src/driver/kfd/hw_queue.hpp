@@ -10,6 +10,7 @@
 #include "driver/driver.hpp"
 #include "driver/fault_sink.hpp"
 #include "driver/kfd/memory.hpp"
+#include "driver/kfd/ring_search.hpp"
 #include "driver/kfd/scratch.hpp"
 #include "driver/kfd/topology.hpp"
 
@@ -19,7 +20,7 @@ namespace aql::detail::kfd {
 struct QueueErrorMeaning {
   Errc code = Errc::ok;
   const char* text = "";
-  bool at_packet = false; // the packet at the read index is the bad one
+  bool at_packet = false; // the first packet in the ring is the bad one
 };
 [[nodiscard]] QueueErrorMeaning meaning_of(std::uint32_t error_bits) noexcept;
 
@@ -46,6 +47,7 @@ public:
 private:
   HwQueue(const Thunk& thunk, const Gpu& gpu, Memory& memory, const QueueRequest& request);
   [[nodiscard]] Result<void> start(HsaEvent* alarm, const QueueRequest& request);
+  [[nodiscard]] bool give_scratch(const RingPart& ring, bool asked, QueueFaultInfo& refused);
   void take_off() noexcept;
 
   const Thunk& thunk_;
