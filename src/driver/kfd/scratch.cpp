@@ -10,7 +10,7 @@ namespace aql::detail::kfd {
 namespace {
 
 constexpr std::uint32_t kLanes = 64, kKib = 1024;
-constexpr std::uint32_t kFewestWaves = 16; // of an XCC: a workgroup of 1024 work-items
+constexpr std::uint32_t kWavesOfAGroup = 16; // of 1024 work-items
 
 constexpr std::uint32_t round_up(std::uint32_t n, std::uint32_t to) { return (n + to - 1) / to * to; }
 
@@ -25,15 +25,17 @@ Result<ScratchLayout> lay_out_scratch(const Gpu& gpu, std::uint32_t lane_bytes, 
     return refuse(fmt::format("a dispatch asks for {} bytes of private memory a work-item; {} is the most", lane_bytes, abi::TmpringWaveSize::kMax * kKib / kLanes));
   layout.wave_kib = static_cast<std::uint32_t>(wave_bytes / kKib);
   const auto& info = gpu.info;
-  // Waves are dealt out to the shader engines of an XCC in equal numbers.
+  // Slots are dealt out to the shader engines of an XCC in equal numbers, and a workgroup lives on one engine: each needs enough for
+  // the largest, or that never starts.
   const std::uint32_t engines = std::max<std::uint32_t>(gpu.shader_engines / info.xcc_count, 1);
+  const std::uint32_t fewest = kWavesOfAGroup * engines;
   const auto whole = [engines](std::uint64_t waves) { return static_cast<std::uint32_t>(waves / engines * engines); };
   const std::uint64_t slots = std::min<std::uint64_t>(std::uint64_t{info.compute_units / info.xcc_count} * gpu.scratch_slots_per_cu, abi::TmpringWaves::kMax);
   const std::uint64_t affordable = budget_bytes / (wave_bytes * info.xcc_count);
   layout.waves_per_xcc = whole(std::min(slots, affordable));
-  if (layout.waves_per_xcc < kFewestWaves) {
-    return refuse(fmt::format("a dispatch asks for {} bytes of private memory a work-item: {} waves on each of {} XCCs would need {} bytes, {} may be used", lane_bytes, kFewestWaves, info.xcc_count,
-                              wave_bytes * kFewestWaves * info.xcc_count, budget_bytes));
+  if (layout.waves_per_xcc < fewest) {
+    return refuse(fmt::format("a dispatch asks for {} bytes of private memory a work-item: {} waves on each of {} XCCs ({} for each shader engine) would need {} bytes, {} may be used", lane_bytes, fewest,
+                              info.xcc_count, kWavesOfAGroup, wave_bytes * fewest * info.xcc_count, budget_bytes));
   }
   layout.bytes_per_xcc = wave_bytes * layout.waves_per_xcc;
   layout.total_bytes = layout.bytes_per_xcc * info.xcc_count;

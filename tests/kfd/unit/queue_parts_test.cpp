@@ -76,6 +76,23 @@ TEST_CASE("kfd scratch: more than the register holds is refused") {
   CHECK_THAT(layout.error().detail, Contains("131072") && Contains("131056"));
 }
 
+TEST_CASE("kfd scratch: each shader engine has room for the largest workgroup, or it is refused") {
+  struct Card {
+    Gpu gpu;
+    std::uint64_t engines, xccs;
+  };
+  const auto card = GENERATE(Card{mi210(), 8, 1}, Card{mi300x(), 4, 8});
+  const std::uint64_t wave_bytes = 4096 * 64, least = 16 * card.engines * card.xccs * wave_bytes;
+  const auto layout = lay_out_scratch(card.gpu, 4096, least);
+  REQUIRE(layout);
+  CHECK(layout->waves_per_xcc == 16 * card.engines);
+  CHECK(layout->total_bytes == least);
+  const auto refused = lay_out_scratch(card.gpu, 4096, least - 1);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::out_of_resources);
+  CHECK_THAT(refused.error().detail, Contains(std::to_string(least)) && Contains("16 for each shader engine"));
+}
+
 TEST_CASE("kfd scratch: no room for one workgroup is refused") {
   const auto layout = lay_out_scratch(mi210(), 131056, 100u << 20);
   REQUIRE_FALSE(layout);
