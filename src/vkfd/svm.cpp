@@ -142,11 +142,37 @@ void Svm::split(std::uint64_t at) {
   ranges_.emplace(at, upper);
 }
 
+// Rings and queue structures may lie where a GPU loses access; nothing of the program's memory is watched there afterwards.
+void Svm::stop_queues(Queues::Standstill& queues, std::uint64_t begin, std::uint64_t end,
+                      std::span<const kfd_ioctl_svm_attribute> attributes) const {
+  struct Lost {
+    std::uint64_t begin, end, gpus;
+  };
+  std::vector<Lost> lost;
+  {
+    const std::lock_guard lock{mutex_};
+    for (const auto& [at, range] : ranges_) {
+      if (at >= end) break;
+      Attributes after = range.attributes;
+      apply(after, attributes);
+      const std::uint64_t gpus = range.mapped & ~(after.access | after.in_place);
+      if (range.end > begin && gpus != 0) lost.push_back({std::max(at, begin), std::min(range.end, end), gpus});
+    }
+  }
+  for (const Lost& part : lost) {
+    for (const auto& gpu : gpus_) {
+      if ((part.gpus >> gpu->index & 1) != 0) queues.stop_overlapping(gpu->index, part.begin, part.end);
+    }
+  }
+}
+
 int Svm::set(std::uint64_t begin, std::uint64_t size, std::span<const kfd_ioctl_svm_attribute> attributes) {
   if (const int error = check_range(begin, size); error != 0) return error;
   if (const int error = check(attributes); error != 0) return error;
   const std::uint64_t end = begin + size;
   if (!host_range(begin, size).mapped) return refuse(-EFAULT, "host memory of {} bytes at {:#x} is not mapped", size, begin);
+  Queues::Standstill queues{queues_}; // ranges change only under one
+  stop_queues(queues, begin, end, attributes);
   const std::lock_guard lock{mutex_};
   split(begin);
   split(end);

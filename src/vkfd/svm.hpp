@@ -21,7 +21,7 @@ public:
   Svm(std::span<const std::unique_ptr<GpuContext>> gpus, UserRanges& user_ranges, Queues& queues)
       : gpus_(gpus), user_ranges_(user_ranges), queues_(queues) {}
 
-  // 0 or -errno. Ranges that had other attributes are split.
+  // 0 or -errno. Ranges that had other attributes are split. Queues of a GPU that loses access leave the device.
   int set(std::uint64_t begin, std::uint64_t size, std::span<const kfd_ioctl_svm_attribute> attributes);
   // The intersection of what the range's parts have.
   int get(std::uint64_t begin, std::uint64_t size, std::span<kfd_ioctl_svm_attribute> attributes) const;
@@ -43,6 +43,8 @@ private:
   [[nodiscard]] const GpuContext* gpu_of(std::uint32_t id) const;
   int check(std::span<const kfd_ioctl_svm_attribute> attributes) const;
   void apply(Attributes& to, std::span<const kfd_ioctl_svm_attribute> attributes) const;
+  void stop_queues(Queues::Standstill& queues, std::uint64_t begin, std::uint64_t end,
+                   std::span<const kfd_ioctl_svm_attribute> attributes) const;
   void split(std::uint64_t at);
   // Brings what the GPUs see of a range to what its attributes say. 0, or -errno and nothing has changed.
   int map(std::uint64_t begin, Range& range);
@@ -51,7 +53,7 @@ private:
   const std::span<const std::unique_ptr<GpuContext>> gpus_;
   UserRanges& user_ranges_;
   Queues& queues_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_; // after a Standstill
   std::map<std::uint64_t, Range> ranges_; // by first address; none overlap
 };
 

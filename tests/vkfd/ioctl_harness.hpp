@@ -57,6 +57,26 @@ struct VirtualKfd {
   }
 };
 
+// Arguments of the svm ioctl with two attributes.
+struct SvmCall {
+  std::uint64_t block[(sizeof(kfd_ioctl_svm_args) + 2 * sizeof(kfd_ioctl_svm_attribute)) / 8]{};
+  kfd_ioctl_svm_args* args = reinterpret_cast<kfd_ioctl_svm_args*>(block);
+  kfd_ioctl_svm_attribute* attributes = reinterpret_cast<kfd_ioctl_svm_attribute*>(block + sizeof(kfd_ioctl_svm_args) / 8);
+  static constexpr unsigned long kRequest = _IOC(_IOC_READ | _IOC_WRITE, 'K', 0x20, sizeof block);
+  VirtualKfd& kfd;
+
+  explicit SvmCall(VirtualKfd& k) : kfd(k) {}
+  int operator()(std::uint32_t op, std::uint64_t begin, std::uint64_t size, kfd_ioctl_svm_attribute a, kfd_ioctl_svm_attribute b) {
+    args->start_addr = begin;
+    args->size = size;
+    args->op = op;
+    args->nattr = 2;
+    attributes[0] = a;
+    attributes[1] = b;
+    return kfd.call(kRequest, block);
+  }
+};
+
 // Anonymous memory of the program.
 struct Pages {
   void* base;

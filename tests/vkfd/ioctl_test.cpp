@@ -122,26 +122,6 @@ TEST_CASE("memory: read-only pages of the program cannot be given for writing") 
   (void)kfd.allocate(kVa, 4096, kUser, 0, pages.address());
 }
 
-// Arguments of the svm ioctl with two attributes.
-struct SvmCall {
-  std::uint64_t block[(sizeof(kfd_ioctl_svm_args) + 2 * sizeof(kfd_ioctl_svm_attribute)) / 8]{};
-  kfd_ioctl_svm_args* args = reinterpret_cast<kfd_ioctl_svm_args*>(block);
-  kfd_ioctl_svm_attribute* attributes = reinterpret_cast<kfd_ioctl_svm_attribute*>(block + sizeof(kfd_ioctl_svm_args) / 8);
-  static constexpr unsigned long kRequest = _IOC(_IOC_READ | _IOC_WRITE, 'K', 0x20, sizeof block);
-  VirtualKfd& kfd;
-
-  explicit SvmCall(VirtualKfd& k) : kfd(k) {}
-  int operator()(std::uint32_t op, std::uint64_t begin, std::uint64_t size, kfd_ioctl_svm_attribute a, kfd_ioctl_svm_attribute b) {
-    args->start_addr = begin;
-    args->size = size;
-    args->op = op;
-    args->nattr = 2;
-    attributes[0] = a;
-    attributes[1] = b;
-    return kfd.call(kRequest, block);
-  }
-};
-
 TEST_CASE("svm: access, flags and splits") {
   VirtualKfd kfd;
   Pages pages{4 * 4096};

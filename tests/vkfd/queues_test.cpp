@@ -246,6 +246,37 @@ TEST_CASE("queues: a queue whose memory is unmapped leaves the device and can on
   CHECK(device.free(device.handle) == 0);
 }
 
+TEST_CASE("queues: a queue in shared virtual memory that its GPU loses access to leaves the device") {
+  VirtualKfd kfd;
+  auto pages = std::make_unique<Pages>(4 * 4096);
+  SvmCall svm{kfd};
+  const auto set = [&](std::uint64_t first, std::uint64_t count, std::uint32_t type) {
+    return svm(KFD_IOCTL_SVM_OP_SET_ATTR, pages->address() + first * 4096, count * 4096, {type, kfd.gpu_id},
+               {KFD_IOCTL_SVM_ATTR_GRANULARITY, 4});
+  };
+  REQUIRE(set(0, 4, KFD_IOCTL_SVM_ATTR_ACCESS) == 0);
+  kfd_ioctl_create_queue_args args{};
+  args.gpu_id = kfd.gpu_id;
+  args.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
+  args.ring_base_address = pages->address();
+  args.ring_size = 4096;
+  args.read_pointer_address = pages->address() + 2 * 4096;
+  args.write_pointer_address = args.read_pointer_address + 64;
+  args.queue_percentage = 100;
+  args.queue_priority = 7;
+  REQUIRE(kfd.call(AMDKFD_IOC_CREATE_QUEUE, args) == 0);
+  kfd_ioctl_update_queue_args update{args.ring_base_address, args.queue_id, 4096, 100, 7};
+  REQUIRE(set(0, 4, KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE) == 0);
+  REQUIRE(set(3, 1, KFD_IOCTL_SVM_ATTR_NO_ACCESS) == 0); // nothing of the queue's
+  CHECK(kfd.call(AMDKFD_IOC_UPDATE_QUEUE, update) == 0);
+  REQUIRE(set(2, 1, KFD_IOCTL_SVM_ATTR_NO_ACCESS) == 0);
+  CHECK(kfd.call(AMDKFD_IOC_UPDATE_QUEUE, update) == -EFAULT);
+  pages.reset();
+  std::atomic_ref{kfd.process->gpus()[0]->doorbells[0]}.store(16, std::memory_order_release); // nobody looks
+  kfd_ioctl_destroy_queue_args destroy{args.queue_id, 0};
+  CHECK(kfd.call(AMDKFD_IOC_DESTROY_QUEUE, destroy) == 0);
+}
+
 TEST_CASE("queues: what cannot be a queue is refused") {
   Device device;
   (void)device.create_queue(9, -EINVAL);
