@@ -49,7 +49,7 @@ struct QueueOptions {
   Producers producers = Producers::multi;
   Publish publish = Publish::ordered;
   std::int32_t priority = 0;                      // -3 lowest to 3 highest
-  std::vector<std::uint32_t> cu_mask{};           // bit a compute unit; empty: all
+  std::vector<std::uint32_t> cu_mask{};           // bit a compute unit, no more words than hold them, at least one set; empty: all
   std::function<void(const QueueFault&)> on_fault{}; // exactly once, on a driver thread or inside inactivate(), outside all locks, after waiters are woken
   // Runs AgentPackets: function(type, arguments, return_address). Without it the device refuses them (invalid_packet_format).
   std::function<Errc(std::uint16_t type, const std::uint64_t arguments[4], std::uint64_t return_address)> agent_function{};

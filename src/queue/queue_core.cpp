@@ -1,6 +1,8 @@
 #include "queue/queue_core.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <span>
 #include <thread>
 
 #include <fmt/format.h>
@@ -46,6 +48,20 @@ Error fault_error(const QueueFaultInfo& info) {
   return Error{info.code == Errc::ok ? Errc::queue_inactive : info.code, 0, std::move(text), "Queue"};
 }
 
+// What is wrong with a mask of compute units; empty: nothing. Drivers hand it on as it is, to interfaces that trust its length.
+std::string refuse_mask(std::span<const std::uint32_t> mask, const DeviceInfo& info) {
+  const std::size_t words = (info.compute_units + 31) / 32;
+  if (mask.size() > words)
+    return fmt::format("asked for a CU mask of {} words; {} has {} compute units, a bit for each makes {} words", mask.size(), info.selector, info.compute_units, words);
+  bool any = mask.empty();
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    const std::size_t bits = std::min<std::size_t>(info.compute_units - i * 32, 32);
+    any = any || (mask[i] & (bits == 32 ? ~0u : (1u << bits) - 1)) != 0;
+  }
+  if (any) return {};
+  return fmt::format("asked for a CU mask without any of the {} compute units of {}; set a bit, or leave the mask empty for all of them", info.compute_units, info.selector);
+}
+
 } // namespace
 
 QueueCore::QueueCore(std::shared_ptr<Driver> d, QueueOptions o, const QueueView& v)
@@ -59,6 +75,7 @@ Result<std::shared_ptr<QueueCore>> QueueCore::create(std::shared_ptr<Driver> dri
     return std::unexpected(Error{Errc::invalid_queue_creation, 0,
                                  fmt::format("asked for a queue of {} packets; a power of two from 64 to 131072 is needed", options.packets), "Queue::create"});
   }
+  if (auto why = refuse_mask(options.cu_mask, driver->info()); !why.empty()) return std::unexpected(Error{Errc::invalid_queue_creation, 0, std::move(why), "Queue::create"});
   auto slot = std::make_shared<FaultSlot>();
   QueueRequest request;
   request.packets = options.packets;

@@ -124,6 +124,20 @@ TEST_CASE("queue: priorities and CU masks are accepted and the work is done") {
   CHECK(word(counter).load() == 3);
 }
 
+TEST_CASE("queue: a CU mask of exactly the device's size works; a longer one, or one without a unit, is refused with the number of units") {
+  const std::size_t units = device().info().compute_units, words = (units + 31) / 32;
+  const auto counter = buffer(4);
+  auto q = queue({.packets = 64, .cu_mask = std::vector<std::uint32_t>(words, ~0u)});
+  run(q, arguments("add_one", counter), {.grid = {6400}, .group = {64}});
+  CHECK(word(counter).load() == 1);
+  for (const auto& mask : {std::vector<std::uint32_t>(words + 1, ~0u), std::vector<std::uint32_t>(100'000, ~0u), std::vector<std::uint32_t>(1, 0u), std::vector<std::uint32_t>(words, 0u)}) {
+    const auto refused = Queue::create(device(), {.packets = 64, .cu_mask = mask});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == Errc::invalid_queue_creation);
+    CHECK_THAT(refused.error().detail, Catch::Contains(std::to_string(units) + " compute units"));
+  }
+}
+
 TEST_CASE("queue: a batch and a recorded list run in order") {
   auto q = queue();
   const auto value = buffer(4);
