@@ -50,6 +50,7 @@ public:
   virtual void split(std::uint64_t address) = 0;
   [[nodiscard]] virtual std::byte* translate(std::uint64_t address, std::uint64_t size, std::uint8_t permissions) const = 0;
 
+  // Overwrites the doorbell. What was rung for before is taken from the write pointer.
   virtual Result<std::uint64_t> register_queue(const CoreQueue& queue) = 0;
   // Off the device with its waves where they are, and back.
   virtual Result<void> hold_queue(std::uint64_t id) = 0;

@@ -1,17 +1,14 @@
 #include "vkfd/queues.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
-#include <optional>
 
 #include <aql/abi/queue.hpp>
 
 #include "base/log.hpp"
 #include "vkfd/note.hpp"
-#include "vkfd/user_memory.hpp"
 
 namespace aql::vkfd {
 namespace {
@@ -22,14 +19,6 @@ constexpr std::uint32_t kSdmaXgmi = KFD_IOC_QUEUE_TYPE_SDMA_XGMI;
 QueueKind kind_of(std::uint32_t type) noexcept {
   if (type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) return QueueKind::aql;
   return type == KFD_IOC_QUEUE_TYPE_COMPUTE ? QueueKind::pm4 : QueueKind::sdma;
-}
-
-// Nothing if the program has taken the memory away.
-std::optional<std::uint64_t> write_index(const DeviceCore& core, const CoreQueue& queue) {
-  std::uint64_t index = 0;
-  const auto* host = core.translate(queue.write_pointer, sizeof index, sim::kRead);
-  if (host == nullptr || !copy_from_user(&index, reinterpret_cast<std::uint64_t>(host), sizeof index)) return std::nullopt;
-  return index;
 }
 
 bool uses(const CoreQueue& queue, std::uint64_t begin, std::uint64_t end) {
@@ -153,8 +142,6 @@ int Queues::create(kfd_ioctl_create_queue_args& args) {
     setup.doorbell = context.doorbells + slot;
     queues_.emplace(id, queue);
   }
-  // A doorbell that an earlier queue rang says nothing to this one.
-  if (setup.kind != QueueKind::aql) std::atomic_ref{*setup.doorbell}.store(0, std::memory_order_relaxed);
   const bool enabled = (args.queue_percentage & 0xff) != 0;
   const int error = enabled ? start(*queue) : 0;
   if (error != 0) {
@@ -220,11 +207,6 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
     queue->setup.ring_address = args.ring_base_address;
     queue->setup.ring_bytes = args.ring_size;
     error = start(*queue);
-    // Rings that came while the queue was off the device: the engine looks at the write index when it takes a queue on.
-    if (error == 0 && queue->setup.kind == QueueKind::aql) {
-      if (const auto index = write_index(*core, queue->setup).value_or(0); index != 0)
-        std::atomic_ref{*queue->setup.doorbell}.store(index - 1, std::memory_order_release);
-    }
   }
   release(queue);
   return error;

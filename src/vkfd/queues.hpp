@@ -52,7 +52,6 @@ private:
     std::uint32_t id = 0, gpu = 0, type = 0, slot = 0;
     CoreQueue setup;
     std::uint64_t core_id = 0; // 0: not on the device
-    std::uint64_t doorbell = 0;
     bool held = false; // disabled, with its waves on the device
     bool lost = false; // its memory is gone
     bool busy = false; // a call is changing it

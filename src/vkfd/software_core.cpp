@@ -121,15 +121,23 @@ private:
     config.priority = queue.priority;
     std::copy_n(queue.cu_mask, 8, config.cu_mask);
     config.polled_doorbell = true;
+    config.starts_rung = true;
     return gpu_->create_queue(config);
+  }
+
+  template <class Position>
+  Position* position(std::uint64_t address) const {
+    return address % sizeof(Position) == 0
+               ? reinterpret_cast<Position*>(gpu_->memory().translate(address, sizeof(Position), sim::kRead | sim::kWrite))
+               : nullptr;
   }
 
   Result<std::uint64_t> register_pm4(const CoreQueue& queue) {
     sim::Pm4QueueConfig config;
     config.ring_address = queue.ring_address;
     config.ring_dwords = queue.ring_bytes / 4;
-    config.read_pointer = reinterpret_cast<std::uint32_t*>(
-        queue.read_pointer % 4 == 0 ? gpu_->memory().translate(queue.read_pointer, 4, sim::kRead | sim::kWrite) : nullptr);
+    config.read_pointer = position<std::uint32_t>(queue.read_pointer);
+    config.write_pointer = position<std::uint32_t>(queue.write_pointer);
     config.doorbell = queue.doorbell;
     config.on_error = fault_handler(queue.on_fault);
     config.on_interrupt = [this](std::uint32_t context) { raise(context); };
@@ -143,8 +151,8 @@ private:
     sim::SdmaQueueConfig config;
     config.ring_address = queue.ring_address;
     config.ring_bytes = queue.ring_bytes;
-    config.read_pointer = reinterpret_cast<std::uint64_t*>(
-        queue.read_pointer % 8 == 0 ? gpu_->memory().translate(queue.read_pointer, 8, sim::kRead | sim::kWrite) : nullptr);
+    config.read_pointer = position<std::uint64_t>(queue.read_pointer);
+    config.write_pointer = position<std::uint64_t>(queue.write_pointer);
     config.doorbell = queue.doorbell;
     config.on_error = fault_handler(queue.on_fault);
     config.on_interrupt = [this](std::uint32_t context) { raise(context); };

@@ -43,7 +43,7 @@ struct Device : VirtualKfd {
   T* at(std::uint64_t address) {
     return reinterpret_cast<T*>(device_view(address, sizeof(T), sim::kRead));
   }
-  kfd_ioctl_create_queue_args create_queue(std::uint32_t type, int expected = 0) {
+  kfd_ioctl_create_queue_args create_queue(std::uint32_t type, int expected = 0, std::uint32_t percentage = 100) {
     auto* amd = at<abi::AmdQueue>(kVa);
     *amd = {};
     amd->hsa_queue.base_address = kRing;
@@ -56,14 +56,14 @@ struct Device : VirtualKfd {
     args.ring_size = 4096;
     args.read_pointer_address = kVa + offsetof(abi::AmdQueue, read_dispatch_id);
     args.write_pointer_address = kVa + offsetof(abi::AmdQueue, write_dispatch_id);
-    args.queue_percentage = 100;
+    args.queue_percentage = percentage;
     args.queue_priority = 7;
     REQUIRE(call(AMDKFD_IOC_CREATE_QUEUE, args) == expected);
     queue_id = args.queue_id;
     return args;
   }
-  int update(std::uint32_t percentage, std::uint32_t priority = 7) {
-    kfd_ioctl_update_queue_args args{kRing, queue_id, 4096, percentage, priority};
+  int update(std::uint32_t percentage, std::uint32_t priority = 7, std::uint64_t ring = kRing) {
+    kfd_ioctl_update_queue_args args{ring, queue_id, 4096, percentage, priority};
     return call(AMDKFD_IOC_UPDATE_QUEUE, args);
   }
   int destroy() {
@@ -214,6 +214,45 @@ TEST_CASE("queues: a kernel that the watchdog ends is a hardware exception") {
   REQUIRE(wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE);
   CHECK(seen.hardware.reset_cause == KFD_HW_EXCEPTION_GPU_HANG);
   CHECK(seen.hardware.gpu_id == device.gpu_id);
+}
+
+TEST_CASE("queues: an AQL queue that was rung before it came to the device starts with that") {
+  Device device;
+  (void)device.create_queue(KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, 0, 0);
+  device.launch({kEndProgram});
+  REQUIRE(device.update(100) == 0);
+  CHECK(soon([&] { return device.signal() == 0; }));
+  CHECK(device.destroy() == 0);
+}
+
+TEST_CASE("queues: PM4 and copy-engine rings that were rung while they were off the device, or moved, go on with that") {
+  Device device;
+  const bool sdma = GENERATE(false, true);
+  (void)device.create_queue(sdma ? KFD_IOC_QUEUE_TYPE_SDMA : KFD_IOC_QUEUE_TYPE_COMPUTE, 0, 0);
+  auto* data = device.at<std::uint32_t>(Device::kData);
+  *data = 0;
+  std::uint64_t position = 0;
+  // Stores the value, in the ring at this address.
+  const auto put = [&](std::uint64_t ring, std::uint32_t value) {
+    const auto low = static_cast<std::uint32_t>(Device::kData), high = static_cast<std::uint32_t>(Device::kData >> 32);
+    const std::vector<std::uint32_t> packet = sdma ? std::vector<std::uint32_t>{5, low, high, value}
+                                                   : std::vector<std::uint32_t>{0xc0033700, 5u << 8 | 1u << 20, low, high, value};
+    std::copy(packet.begin(), packet.end(), device.at<std::uint32_t>(ring) + (sdma ? position / 4 : position));
+    position += sdma ? packet.size() * 4 : packet.size();
+    std::atomic_ref{device.at<abi::AmdQueue>(kVa)->write_dispatch_id}.store(position, std::memory_order_release);
+    device.ring(position);
+  };
+  put(Device::kRing, 77);
+  REQUIRE(device.update(100) == 0);
+  CHECK(soon([&] { return std::atomic_ref{*data}.load() == 77; }));
+  REQUIRE(device.update(0) == 0);
+  const std::uint64_t other = kVa + 0x8000;
+  put(other, 78);
+  REQUIRE(device.update(100, 7, other) == 0);
+  CHECK(soon([&] { return std::atomic_ref{*data}.load() == 78; }));
+  put(other, 79);
+  CHECK(soon([&] { return std::atomic_ref{*data}.load() == 79; }));
+  CHECK(device.destroy() == 0);
 }
 
 TEST_CASE("queues: PM4 and copy-engine rings") {

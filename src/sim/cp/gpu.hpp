@@ -64,6 +64,8 @@ struct QueueConfig {
   // Nobody calls notify() after the doorbell store (foreign programs over the virtual KFD): an idle processor looks from time to
   // time.
   bool polled_doorbell = false;
+  // What is reserved when the queue is created counts as rung for: rings that came before it, or while it was off the device.
+  bool starts_rung = false;
   // The ring, where the driver has its own word for it; 0: as the amd_queue_t says, which a program may change at any time.
   std::uint64_t ring_address = 0, ring_packets = 0;
 };
@@ -74,7 +76,9 @@ struct Pm4QueueConfig {
   std::uint64_t ring_address = 0;        // device address
   std::uint64_t ring_dwords = 0;         // a power of two
   std::uint32_t* read_pointer = nullptr; // host address of the 32-bit read position that the processor reports
-  std::uint64_t* doorbell = nullptr;     // host address of the 64-bit doorbell; set to the read position by create_pm4_queue
+  std::uint64_t* doorbell = nullptr;     // host address of the 64-bit doorbell, of which 32 bits count; set by create_pm4_queue
+  // Host address of the write position, for rings that came before the queue; null: there were none. Not looked at later.
+  std::uint32_t* write_pointer = nullptr;
   std::function<void(const QueueFault&)> on_error;            // at most once
   std::function<void(std::uint32_t context_id)> on_interrupt; // RELEASE_MEM with an interrupt
   std::int32_t priority = 0;
@@ -88,7 +92,9 @@ struct SdmaQueueConfig {
   std::uint64_t ring_address = 0;        // device address
   std::uint64_t ring_bytes = 0;          // a power of two, at least 256
   std::uint64_t* read_pointer = nullptr; // host address of the 64-bit read position that the engine reports
-  std::uint64_t* doorbell = nullptr;     // host address of the 64-bit doorbell; set to the read position by create_sdma_queue
+  std::uint64_t* doorbell = nullptr;     // host address of the 64-bit doorbell; set by create_sdma_queue
+  // Host address of the write position, for rings that came before the queue; null: there were none. Not looked at later.
+  std::uint64_t* write_pointer = nullptr;
   std::function<void(const QueueFault&)> on_error;            // at most once
   std::function<void(std::uint32_t context_id)> on_interrupt; // TRAP
   bool polled_doorbell = false;

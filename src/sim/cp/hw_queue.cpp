@@ -49,7 +49,10 @@ HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const QueueCo
   rung_ = read_;
   // A new queue's doorbell holds ~0 (with indices that start at 0), so that a first ring with index 0 is seen.
   armed_ = seen_doorbell_ = read_ - 1;
-  std::atomic_ref{*config_.doorbell}.store(armed_, std::memory_order_release);
+  (void)std::atomic_ref{*config_.doorbell}.exchange(armed_, std::memory_order_acq_rel);
+  // A ring that was overwritten, or came while nobody looked: its index was reserved earlier.
+  if (!config_.starts_rung) return;
+  if (const auto write = std::atomic_ref{amd().write_dispatch_id}.load(std::memory_order_acquire); ahead(write, rung_)) rung_ = write;
 }
 
 HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const Pm4QueueConfig& config)
@@ -61,7 +64,7 @@ HwQueue::HwQueue(Engine& engine, Processor& processor, QueueId id, const Pm4Queu
   pm4_ = std::make_unique<Pm4Stream>(engine, processor, *this, config.on_interrupt);
   const std::uint32_t read = std::atomic_ref{*config.read_pointer}.load(std::memory_order_acquire);
   pm4_->interpreter.start_ring(config.ring_address, config.ring_dwords, read);
-  std::atomic_ref{*config.doorbell}.store(read, std::memory_order_release);
+  open_doorbell(*config.doorbell, read, config.write_pointer);
 }
 
 // Bit n of the mask is compute unit n / XCDs of XCD n % XCDs: the order in which KFD spreads a mask over them.

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include <aql/abi/packet.hpp>
 #include <aql/abi/queue.hpp>
@@ -69,6 +70,19 @@ private:
   WaveSlots slots_;
   std::atomic<std::uint32_t> scratch_users_{0};
 };
+
+// Makes a ring's doorbell ready for a queue that starts at `read`. What was stored to the doorbell before is overwritten, but its
+// write position, which the program stored earlier, is in memory by then.
+template <class Position>
+void open_doorbell(std::uint64_t& doorbell, Position read, Position* write_pointer) noexcept {
+  std::uint64_t armed = read;
+  (void)std::atomic_ref{doorbell}.exchange(armed, std::memory_order_acq_rel);
+  if (write_pointer == nullptr) return;
+  const Position rung = std::atomic_ref{*write_pointer}.load(std::memory_order_acquire) - read;
+  if (static_cast<std::make_signed_t<Position>>(rung) <= 0) return;
+  // Not over a ring that comes just now: it is the later one.
+  (void)std::atomic_ref{doorbell}.compare_exchange_strong(armed, armed + rung, std::memory_order_acq_rel);
+}
 
 struct Pm4Ring {
   Pm4QueueConfig config;

@@ -177,19 +177,20 @@ HwQueue::Poll HwQueue::poll_ring() {
   Pm4Ring& ring = *pm4_ring_;
   const std::uint64_t doorbell = std::atomic_ref{*ring.config.doorbell}.load(std::memory_order_acquire);
   auto& interpreter = pm4_->interpreter;
-  if (doorbell == interpreter.ring_position()) return Poll::idle;
-  if (doorbell - interpreter.ring_position() > ring.config.ring_dwords) {
+  const std::uint64_t before = interpreter.ring_position();
+  const auto left = static_cast<std::uint32_t>(doorbell - before); // the read position that programs see has 32 bits
+  if (left == 0) return Poll::idle;
+  if (left > ring.config.ring_dwords) {
     record_fault({Errc::invalid_packet_format,
                   abi::kQueueErrorPacketFormat,
                   doorbell,
                   fmt::format("PM4 ring of {} dwords: the doorbell says {}, the processor is at {}", ring.config.ring_dwords,
-                              doorbell, interpreter.ring_position()),
+                              doorbell, before),
                   {}});
     return Poll::worked;
   }
   const AddressMap::Slice slice{engine_.map};
-  interpreter.set_ring_end(doorbell);
-  const std::uint64_t before = interpreter.ring_position();
+  interpreter.set_ring_end(before + left);
   const auto status = interpreter.run(kPacketsPerTurn);
   std::atomic_ref{*ring.config.read_pointer}.store(static_cast<std::uint32_t>(interpreter.ring_position()),
                                                    std::memory_order_release);

@@ -18,7 +18,7 @@ SdmaRing::SdmaRing(Engine& engine, QueueId id, const SdmaQueueConfig& c)
     : config(c), interpreter(engine.map, *this), engine_(engine), id_(id) {
   const std::uint64_t read = std::atomic_ref{*c.read_pointer}.load(std::memory_order_acquire);
   interpreter.start_ring(c.ring_address, c.ring_bytes, read);
-  std::atomic_ref{*c.doorbell}.store(read, std::memory_order_release);
+  open_doorbell(*c.doorbell, read, c.write_pointer);
 }
 
 void SdmaRing::packet(std::uint64_t address, std::span<const std::uint32_t> words) {

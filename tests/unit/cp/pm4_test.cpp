@@ -300,3 +300,45 @@ TEST_CASE("pm4: a ring is executed up to its doorbell, wraps, and reports its re
   CHECK(errors.size() == 1);
   CHECK(gpu->destroy_queue(*id));
 }
+
+TEST_CASE("pm4: a ring starts at its write position, and positions of 32 bits overflow") {
+  auto gpu = make_gpu();
+  Memory memory{*gpu, 8192, kRead | kWrite, "pm4 ring"};
+  auto* read_pointer = memory.host<std::uint32_t>(4096);
+  auto* doorbell = memory.host<std::uint64_t>(4104);
+  auto* write_pointer = memory.host<std::uint32_t>(4112);
+  const std::uint64_t target = memory.address() + 6000;
+  std::uint32_t position = 0xfffffffdu;
+  const auto put = [&](std::uint32_t value) {
+    const std::uint32_t command[] = {p4::header(p4::write_data, 4), 5u << 8, static_cast<std::uint32_t>(target),
+                                     static_cast<std::uint32_t>(target >> 32), value};
+    for (const std::uint32_t word : command) memory.host<std::uint32_t>()[position++ % 16] = word;
+  };
+  *read_pointer = position;
+  put(7);
+  *write_pointer = position;
+  *doorbell = 12345; // of an earlier queue
+  std::vector<std::string> errors;
+  Pm4QueueConfig config;
+  config.ring_address = memory.address();
+  config.ring_dwords = 16;
+  config.read_pointer = read_pointer;
+  config.write_pointer = write_pointer;
+  config.doorbell = doorbell;
+  config.on_error = [&errors](const QueueFault& fault) { errors.push_back(fault.detail); };
+  const auto id = gpu->create_pm4_queue(config);
+  REQUIRE(id);
+  gpu->run_until_idle();
+  CHECK(*memory.host<std::uint32_t>(6000) == 7);
+  CHECK(*read_pointer == 2);
+  put(8);
+  std::atomic_ref{*doorbell}.store((1ull << 32) + position, std::memory_order_release); // one that counts with 64 bits
+  gpu->run_until_idle();
+  CHECK(*memory.host<std::uint32_t>(6000) == 8);
+  put(9);
+  std::atomic_ref{*doorbell}.store(position, std::memory_order_release);
+  gpu->run_until_idle();
+  CHECK(*memory.host<std::uint32_t>(6000) == 9);
+  CHECK(errors.empty());
+  CHECK(gpu->destroy_queue(*id));
+}

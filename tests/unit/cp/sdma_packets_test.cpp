@@ -263,6 +263,29 @@ TEST_CASE("sdma: a queue without ring, read pointer or doorbell is refused with 
   }
 }
 
+TEST_CASE("sdma: a ring starts at its write position, unless that is behind") {
+  const bool ahead = GENERATE(true, false);
+  auto gpu = make_gpu();
+  Memory ring{*gpu, 4096, kRead | kWrite, "ring"}, at{*gpu, 4096, kRead | kWrite, "data"};
+  const std::uint32_t packet[] = {sd::header(sd::fence), lo(at.address()), hi(at.address()), 77};
+  std::memcpy(ring.host<std::byte>(64), packet, sizeof packet);
+  std::uint64_t read = 4096 + 64, write = ahead ? read + sizeof packet : read - 32, doorbell = 12345;
+  std::vector<QueueFault> faults;
+  auto id = gpu->create_sdma_queue({.ring_address = ring.address(),
+                                    .ring_bytes = 4096,
+                                    .read_pointer = &read,
+                                    .doorbell = &doorbell,
+                                    .write_pointer = &write,
+                                    .on_error = [&faults](const QueueFault& f) { faults.push_back(f); },
+                                    .on_interrupt = {}});
+  REQUIRE(id);
+  gpu->run_until_idle();
+  CHECK(*at.host<std::uint32_t>() == (ahead ? 77 : 0));
+  CHECK(read == (ahead ? write : 4096 + 64));
+  CHECK(faults.empty());
+  CHECK(gpu->destroy_queue(*id));
+}
+
 TEST_CASE("sdma: with threads, a polled doorbell needs no notification") {
   auto gpu = make_gpu({.workers = 1});
   Memory ring{*gpu, 4096, kRead | kWrite, "ring"}, at{*gpu, 4096, kRead | kWrite, "data"};
