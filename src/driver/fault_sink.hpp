@@ -17,10 +17,21 @@ public:
   explicit FaultSink(std::function<void(const QueueFaultInfo&)> receiver) : receiver_(std::move(receiver)) {}
 
   void report(const QueueFaultInfo& info) {
+    if (claim()) deliver(info);
+  }
+
+  // The two halves of report(), for a fault that is told elsewhere than where it is found. True: nobody else tells one, deliver() is
+  // the caller's to do.
+  [[nodiscard]] bool claim() {
+    const std::lock_guard lock{mutex_};
+    if (told_ || closed_) return false;
+    told_ = true;
+    return true;
+  }
+  void deliver(const QueueFaultInfo& info) {
     {
       const std::lock_guard lock{mutex_};
-      if (told_ || closed_) return;
-      told_ = true;
+      if (closed_) return;
       teller_ = std::this_thread::get_id();
     }
     if (receiver_) receiver_(info);

@@ -165,6 +165,32 @@ TEST_CASE("error: a queue that the host inactivates tells its tickets, and is de
   check_another_queue_works();
 }
 
+TEST_CASE("error: the function for a queue's error may destroy another queue, and make a new one") {
+  std::optional<Queue> other{queue()}, next;
+  const auto told = signal(1);
+  QueueOptions options;
+  options.packets = 64;
+  options.on_fault = [&](const QueueFault&) {
+    other.reset();
+    if (auto made = Queue::create(device(), {.packets = 64})) next.emplace(std::move(*made));
+    told.store_release(0);
+  };
+  auto q = queue(std::move(options));
+  const auto counter = buffer(4);
+  run(*other, arguments("add_one", counter));
+  auto& ring = q.ring();
+  const auto at = ring.reserve(1, soon());
+  REQUIRE(at);
+  std::fill_n(ring.slot(*at).word + 1, 15, 0u);
+  ring.publish(*at, static_cast<std::uint32_t>(abi::PacketType::kernel_dispatch)); // no dimensions
+  ring.commit(*at, 1);
+  REQUIRE(zero(told));
+  CHECK_FALSE(other);
+  REQUIRE(next);
+  run(*next, arguments("add_one", counter));
+  CHECK(word(counter).load() == 2);
+}
+
 TEST_CASE("error: a code object for another target is refused by name") {
   const auto& mine = device().info().target;
   const std::string other = mine == "gfx90a" ? "gfx942" : "gfx90a";

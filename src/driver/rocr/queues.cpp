@@ -58,13 +58,15 @@ Result<void> Queues::check(const QueueRequest& request) const {
 
 void Queues::on_error(hsa_status_t status, hsa_queue_t*, void* data) {
   auto& open = *static_cast<Open*>(data);
-  const auto sink = open.sink; // our receiver may destroy the queue
-  sink->report({errc_of(status), static_cast<std::uint32_t>(status), ~0ULL, fmt::format("reported by the HSA runtime: {}", describe(*open.api, status))});
+  const auto desk = open.desk; // the receiver may destroy the queue at once
+  FaultTeller::tell(*desk, open.sink, {errc_of(status), static_cast<std::uint32_t>(status), ~0ULL, fmt::format("reported by the HSA runtime: {}", describe(*open.api, status))});
 }
 
 Result<QueueView> Queues::create(const QueueRequest& request) {
   if (auto ok = check(request); !ok) return std::unexpected(ok.error());
+  if (auto started = teller_.start(); !started) return std::unexpected(started.error());
   auto open = std::make_unique<Open>(request.on_fault);
+  open->desk = teller_.desk();
   open->api = &api_;
   const auto type = request.producers == QueueProducers::single ? HSA_QUEUE_TYPE_SINGLE : HSA_QUEUE_TYPE_MULTI;
   const auto status = api_.hsa_queue_create(agent_.handle, request.packets, type, &Queues::on_error, open.get(), UINT32_MAX, UINT32_MAX, &open->queue);
@@ -75,7 +77,7 @@ Result<QueueView> Queues::create(const QueueRequest& request) {
     (void)api_.hsa_queue_destroy(open->queue);
     return view;
   }
-  open->listener = std::make_unique<FaultListener>(agent_.handle, [sink = open->sink](const std::string& text) { sink->report({Errc::memory_fault, 43, ~0ULL, text}); });
+  open->listener = std::make_unique<FaultListener>(agent_.handle, [sink = open->sink, desk = open->desk](const std::string& text) { FaultTeller::tell(*desk, sink, {Errc::memory_fault, 43, ~0ULL, text}); });
   const std::lock_guard lock{mutex_};
   view->id = next_++;
   open_[view->id] = std::move(open);

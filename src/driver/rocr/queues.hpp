@@ -8,6 +8,7 @@
 
 #include "driver/driver.hpp"
 #include "driver/fault_sink.hpp"
+#include "driver/rocr/fault_teller.hpp"
 #include "driver/rocr/runtime.hpp"
 
 namespace aql::detail::rocr {
@@ -26,6 +27,7 @@ private:
   struct Open {
     explicit Open(std::function<void(const QueueFaultInfo&)> receiver) : sink(std::make_shared<FaultSink>(std::move(receiver))) {}
     std::shared_ptr<FaultSink> sink;
+    std::shared_ptr<FaultTeller::Desk> desk;
     std::unique_ptr<FaultListener> listener;
     hsa_queue_t* queue = nullptr;
     const HsaApi* api = nullptr;
@@ -36,6 +38,7 @@ private:
 
   const HsaApi& api_;
   const Agent& agent_;
+  FaultTeller teller_; // goes after the queues: the destructor destroys those that are left
   std::mutex mutex_;
   std::uint64_t next_ = 1;
   std::map<std::uint64_t, std::unique_ptr<Open>> open_;

@@ -18,6 +18,18 @@ QueueRequest request(std::function<void(const QueueFaultInfo&)> on_fault = {}) {
   return r;
 }
 
+// What a test waits for that another thread does.
+struct Flag {
+  std::atomic<bool> up = false;
+  void raise() {
+    up = true;
+    up.notify_all();
+  }
+  void wait() const { up.wait(false); }
+};
+
+void fail(FakeQueue& queue, hsa_status_t status = HSA_STATUS_ERROR_EXCEPTION) { queue.callback(status, &queue.amd.hsa_queue, queue.data); }
+
 hsa_amd_event_t memory_fault(std::uint64_t agent, std::uint64_t address, std::uint32_t reason) {
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
@@ -142,12 +154,18 @@ TEST_CASE("rocr: a queue error is told once, with the status of the runtime") {
   FakeHsa fake;
   const auto driver = fake.open();
   std::vector<QueueFaultInfo> faults;
-  const auto view = driver->create_queue(request([&](const QueueFaultInfo& f) { faults.push_back(f); }));
+  Flag told;
+  const auto view = driver->create_queue(request([&](const QueueFaultInfo& f) {
+    faults.push_back(f);
+    told.raise();
+  }));
   REQUIRE(view);
   auto& queue = *fake.queues.at(0);
-  queue.callback(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, &queue.amd.hsa_queue, queue.data);
-  queue.callback(HSA_STATUS_ERROR, &queue.amd.hsa_queue, queue.data);
+  fail(queue, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+  fail(queue, HSA_STATUS_ERROR);
   CHECK(driver->inactivate_queue(view->id));
+  told.wait();
+  REQUIRE(driver->destroy_queue(view->id)); // nobody tells anything afterwards
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].code == Errc::invalid_packet_format);
   CHECK(faults[0].hsa_status == 0x1009);
@@ -157,12 +175,21 @@ TEST_CASE("rocr: a memory fault reaches the queues of its device and no others, 
   FakeHsa fake;
   const auto first = fake.open(0), second = fake.open(1);
   std::vector<std::string> told;
-  const auto listen = [&](const char* who) { return request([&told, who](const QueueFaultInfo& f) { told.push_back(std::string{who} + ": " + f.detail); }); };
+  Flag heard;
+  const auto listen = [&](const char* who) {
+    return request([&, who](const QueueFaultInfo& f) {
+      told.push_back(std::string{who} + ": " + f.detail);
+      heard.raise();
+    });
+  };
   const auto a = first->create_queue(listen("a")), b = first->create_queue(listen("b")), c = second->create_queue(listen("c"));
   REQUIRE((a && b && c));
   REQUIRE(first->destroy_queue(b->id));
   const auto event = memory_fault(2, 0xdead000, HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT);
   CHECK(rocr::on_system_event(&event, nullptr) == HSA_STATUS_SUCCESS);
+  heard.wait();
+  REQUIRE(first->destroy_queue(a->id));
+  REQUIRE(second->destroy_queue(c->id));
   REQUIRE(told.size() == 1);
   CHECK_THAT(told[0], Catch::StartsWith("a: ") && Catch::Contains("0xdead000") && Catch::Contains("page not present"));
 }
@@ -174,17 +201,80 @@ TEST_CASE("rocr: a memory fault on a device without queues is left to the runtim
   CHECK(rocr::on_system_event(&event, nullptr) != HSA_STATUS_SUCCESS);
 }
 
-TEST_CASE("rocr: a receiver may destroy its own queue") {
+TEST_CASE("rocr: a receiver may destroy its own queue and others") {
   FakeHsa fake;
   const auto driver = fake.open();
-  std::uint64_t id = 0;
+  std::uint64_t own = 0, other = 0;
   bool destroyed = false;
-  const auto view = driver->create_queue(request([&](const QueueFaultInfo&) { destroyed = driver->destroy_queue(id).has_value(); }));
-  REQUIRE(view);
-  id = view->id;
-  auto& queue = *fake.queues.at(0);
-  queue.callback(HSA_STATUS_ERROR_EXCEPTION, &queue.amd.hsa_queue, queue.data);
+  Flag told;
+  const auto a = driver->create_queue(request([&](const QueueFaultInfo&) {
+    destroyed = driver->destroy_queue(own).has_value() && driver->destroy_queue(other).has_value();
+    told.raise();
+  }));
+  const auto b = driver->create_queue(request());
+  REQUIRE((a && b));
+  own = a->id, other = b->id;
+  fail(*fake.queues.at(0));
+  told.wait();
   CHECK(destroyed);
+}
+
+TEST_CASE("rocr: the runtime's thread does not wait for receivers") {
+  FakeHsa fake;
+  const auto driver = fake.open();
+  Flag go_on, told;
+  std::thread::id teller;
+  const auto view = driver->create_queue(request([&](const QueueFaultInfo&) {
+    go_on.wait();
+    teller = std::this_thread::get_id();
+    told.raise();
+  }));
+  REQUIRE(view);
+  fail(*fake.queues.at(0)); // returns while the receiver still waits
+  go_on.raise();
+  told.wait();
+  CHECK(teller != std::this_thread::get_id());
+}
+
+TEST_CASE("rocr: faults are told in their order, and the fault of a queue that is destroyed before its turn is not") {
+  FakeHsa fake;
+  const auto driver = fake.open();
+  Flag go_on, last;
+  std::vector<std::string> told;
+  const auto note = [&](const char* who) { return request([&told, who](const QueueFaultInfo&) { told.push_back(who); }); };
+  const auto a = driver->create_queue(request([&](const QueueFaultInfo&) {
+    go_on.wait();
+    told.push_back("a");
+  }));
+  const auto b = driver->create_queue(note("b")), c = driver->create_queue(note("c"));
+  const auto d = driver->create_queue(request([&](const QueueFaultInfo&) {
+    told.push_back("d");
+    last.raise();
+  }));
+  REQUIRE((a && b && c && d));
+  for (auto& queue : fake.queues) fail(*queue);
+  REQUIRE(driver->destroy_queue(b->id));
+  go_on.raise();
+  last.wait();
+  CHECK(told == std::vector<std::string>{"a", "c", "d"});
+}
+
+TEST_CASE("rocr: a receiver may hold the last of the driver") {
+  FakeHsa fake;
+  Flag may, gone;
+  auto driver = fake.open();
+  const std::weak_ptr<Driver> watched = driver;
+  const auto view = driver->create_queue(request([&](const QueueFaultInfo&) {
+    may.wait();
+    driver.reset();
+    gone.raise();
+  }));
+  REQUIRE(view);
+  fail(*fake.queues.at(0));
+  may.raise();
+  gone.wait();
+  CHECK(watched.expired());
+  CHECK(fake.queues_destroyed == 1);
 }
 
 TEST_CASE("rocr: memory kinds come from the pools with their flags; a kind without a pool is unsupported") {
