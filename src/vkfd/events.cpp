@@ -12,11 +12,6 @@ bool has_slot(std::uint32_t type) noexcept { return type == KFD_IOC_EVENT_SIGNAL
 
 } // namespace
 
-struct Events::Waiter {
-  std::condition_variable wake;
-  bool destroyed = false;
-};
-
 bool Events::set_page(std::uint64_t* slots, View owner) {
   const std::lock_guard lock{mutex_};
   if (slots_ != nullptr) return false;
@@ -62,8 +57,8 @@ int Events::destroy(std::uint32_t id) {
   const auto it = events_.find(id);
   if (it == events_.end()) return -EINVAL;
   for (Waiting* waiting : it->second.waiting) {
-    waiting->waiter->destroyed = true;
-    waiting->waiter->wake.notify_all();
+    waiting->destroyed = true;
+    waiting->wake->notify_all();
   }
   events_.erase(it);
   return 0;
@@ -75,7 +70,7 @@ void Events::set_locked(Event& event) {
   if (++event.age == 0) event.age = 2; // 0 means "no age", 1 "never set"
   for (Waiting* waiting : event.waiting) {
     waiting->activated = true;
-    waiting->waiter->wake.notify_all();
+    waiting->wake->notify_all();
   }
 }
 
@@ -129,33 +124,40 @@ int Events::wait(std::vector<kfd::EventData>& data, bool all, std::uint32_t time
   for (const auto& d : data) {
     if (!events_.contains(d.event_id)) return -EINVAL;
   }
-  Waiter waiter;
+  std::condition_variable wake;
   std::deque<Waiting> mine;
   for (auto& d : data) {
     Event& event = events_.at(d.event_id);
-    Waiting& w = mine.emplace_back(Waiting{&waiter});
+    Waiting& w = mine.emplace_back(Waiting{&wake});
     w.activated = event.signaled;
     if (event.auto_reset) event.signaled = false;
     const bool knows_age = event.type == KFD_IOC_EVENT_SIGNAL && d.last_event_age != 0;
     if (knows_age && event.age != d.last_event_age) w.activated = true;
     if (!w.activated) event.waiting.push_back(&w);
   }
-  const auto satisfied = [&] {
-    const auto seen = [](const Waiting& w) { return w.activated; };
-    return waiter.destroyed || std::all_of(mine.begin(), mine.end(), seen) || (!all && std::any_of(mine.begin(), mine.end(), seen));
+  // As the kernel looks: in order, so that for "any" what comes first counts, an event that was set or one that is gone.
+  const auto state = [&]() -> std::uint32_t {
+    std::size_t seen = 0;
+    for (const Waiting& w : mine) {
+      if (w.destroyed) return KFD_IOC_WAIT_RESULT_FAIL;
+      if (w.activated && !all) return KFD_IOC_WAIT_RESULT_COMPLETE;
+      if (w.activated) ++seen;
+    }
+    return seen == mine.size() ? KFD_IOC_WAIT_RESULT_COMPLETE : KFD_IOC_WAIT_RESULT_TIMEOUT;
   };
-  bool ended = true;
+  const auto over = [&] { return state() != KFD_IOC_WAIT_RESULT_TIMEOUT; };
   if (timeout_ms == 0xffffffffu) {
-    waiter.wake.wait(lock, satisfied);
+    wake.wait(lock, over);
   } else {
-    ended = waiter.wake.wait_until(lock, std::chrono::steady_clock::now() + std::chrono::milliseconds{timeout_ms}, satisfied);
+    (void)wake.wait_until(lock, std::chrono::steady_clock::now() + std::chrono::milliseconds{timeout_ms}, over);
   }
+  result = state();
   for (std::size_t i = 0; i < data.size(); ++i) {
     const auto it = events_.find(data[i].event_id);
-    if (it == events_.end()) continue;
+    if (mine[i].destroyed || it == events_.end()) continue; // the number of one that is gone may be another's by now
     Event& event = it->second;
     std::erase(event.waiting, &mine[i]);
-    if (!ended || !mine[i].activated) continue;
+    if (result != KFD_IOC_WAIT_RESULT_COMPLETE || !mine[i].activated) continue;
     if (event.type == KFD_IOC_EVENT_MEMORY) {
       data[i].memory = event.memory;
     } else if (event.type == KFD_IOC_EVENT_HW_EXCEPTION) {
@@ -164,9 +166,7 @@ int Events::wait(std::vector<kfd::EventData>& data, bool all, std::uint32_t time
       data[i].last_event_age = event.age;
     }
   }
-  if (waiter.destroyed) return 0; // result stays "fail"
-  result = ended ? KFD_IOC_WAIT_RESULT_COMPLETE : KFD_IOC_WAIT_RESULT_TIMEOUT;
-  return 0;
+  return result == KFD_IOC_WAIT_RESULT_FAIL ? -EIO : 0;
 }
 
 } // namespace aql::vkfd

@@ -34,7 +34,7 @@ public:
   int set(std::uint32_t id);
   int reset(std::uint32_t id);
   // Waits for any or all. timeout in ms, 0xffffffff: no limit. `data` is filled for the events that were seen. `result` is one of
-  // KFD_IOC_WAIT_RESULT_*.
+  // KFD_IOC_WAIT_RESULT_*. 0, or -errno and the result "fail": EINVAL (no such event), EIO (destroyed during the wait).
   int wait(std::vector<kfd::EventData>& data, bool all, std::uint32_t timeout_ms, std::uint32_t& result);
 
   // The device's side.
@@ -43,10 +43,9 @@ public:
   void hardware_exception(const kfd_hsa_hw_exception_data& what);
 
 private:
-  struct Waiter;
   struct Waiting {
-    Waiter* waiter;
-    bool activated = false;
+    std::condition_variable* wake;
+    bool activated = false, destroyed = false;
   };
   struct Event {
     std::uint32_t type = 0;

@@ -66,7 +66,7 @@ int wait_events(Process& process, kfd_ioctl_wait_events_args& args) {
   if (!copy_from_user(data.data(), args.events_ptr, data.size() * sizeof data[0]))
     return refuse(-EFAULT, "the events at {:#x} cannot be read", args.events_ptr);
   if (const int error = process.events().wait(data, args.wait_for_all != 0, args.timeout, args.wait_result); error != 0) {
-    return refuse(error, "one of the {} events does not exist", args.num_events);
+    return refuse(error, "one of the {} events {}", args.num_events, error == -EIO ? "was destroyed during the wait" : "does not exist");
   }
   if (args.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE &&
       !copy_to_user(args.events_ptr, data.data(), data.size() * sizeof data[0])) {

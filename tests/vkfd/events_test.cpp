@@ -1,6 +1,6 @@
 #include "vkfd/events.hpp"
 
-#include <atomic>
+#include <cerrno>
 #include <thread>
 #include <vector>
 
@@ -32,6 +32,14 @@ std::uint32_t look(Events& events, std::vector<vkfd::kfd::EventData> data, bool 
 }
 
 constexpr std::uint32_t kSeen = KFD_IOC_WAIT_RESULT_COMPLETE, kNotSeen = KFD_IOC_WAIT_RESULT_TIMEOUT;
+
+// Sets an event that resets itself until another thread's wait has taken it: that thread waits by then.
+void give(Events& events, std::uint32_t id) {
+  do {
+    std::this_thread::yield();
+    REQUIRE(events.set(id) == 0);
+  } while (look(events, {data_for(id)}) == kSeen);
+}
 
 } // namespace
 
@@ -93,21 +101,36 @@ TEST_CASE("events: an interrupt empties the slot and wakes who waits") {
   CHECK(page[created.slot] == vkfd::kfd::kUnsignaledSlot);
 }
 
-TEST_CASE("events: a wait for an event that is destroyed fails") {
+TEST_CASE("events: a wait for an event that is destroyed fails with an input/output error") {
   Events events;
-  const auto id = make(events, KFD_IOC_EVENT_SIGNAL, true);
-  std::atomic<std::uint32_t> result{99};
-  std::atomic<bool> over{false};
+  const auto first = make(events, KFD_IOC_EVENT_SIGNAL, true), id = make(events, KFD_IOC_EVENT_SIGNAL, true);
+  std::uint32_t result = 99;
+  int error = 0;
   std::thread waiter{[&] {
-    std::vector<vkfd::kfd::EventData> data{data_for(id)};
-    std::uint32_t r = 99;
-    const int error = events.wait(data, false, 0xffffffffu, r);
-    result = error != 0 ? KFD_IOC_WAIT_RESULT_FAIL : r; // destroyed before we came: an unknown event
-    over = true;
+    std::vector<vkfd::kfd::EventData> data{data_for(first), data_for(id)};
+    error = events.wait(data, true, 0xffffffffu, result);
   }};
+  give(events, first);
   REQUIRE(events.destroy(id) == 0);
   waiter.join();
+  CHECK(error == -EIO);
   CHECK(result == KFD_IOC_WAIT_RESULT_FAIL);
+}
+
+TEST_CASE("events: a wait for any that has seen one does not mind that a later one is destroyed") {
+  Events events;
+  const auto first = make(events, KFD_IOC_EVENT_SIGNAL, true), id = make(events, KFD_IOC_EVENT_SIGNAL, true);
+  std::uint32_t result = 99;
+  int error = 99;
+  std::thread waiter{[&] {
+    std::vector<vkfd::kfd::EventData> data{data_for(first), data_for(id)};
+    error = events.wait(data, false, 0xffffffffu, result);
+  }};
+  give(events, first);
+  REQUIRE(events.destroy(id) == 0);
+  waiter.join();
+  CHECK(error == 0);
+  CHECK(result == kSeen);
 }
 
 TEST_CASE("events: a memory exception is told to memory events only, with its data") {
