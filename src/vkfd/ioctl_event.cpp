@@ -14,7 +14,7 @@ int create_event(Process& process, kfd_ioctl_create_event_args& args) {
   Events& events = process.events();
   if (args.event_page_offset != 0) {
     // The program brings the page: a buffer's handle. Once.
-    const auto second = [] { return refuse(-EEXIST, "the process has an event page already"); };
+    const auto second = [] { return refuse(-EINVAL, "the process has an event page already"); };
     if (events.has_page()) return second();
     const auto bo = process.memory().find(args.event_page_offset);
     if (!bo || bo->offset == 0 || bo->imported)

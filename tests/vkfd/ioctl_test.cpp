@@ -181,6 +181,18 @@ TEST_CASE("svm: what a GPU works on stays mapped while ranges are split and chan
   CHECK(missed.load() == 0);
 }
 
+TEST_CASE("events: a process has one event page") {
+  VirtualKfd kfd;
+  const auto page = kfd.allocate(kVa, KFD_SIGNAL_EVENT_LIMIT * 8, kVram | kWritable),
+             other = kfd.allocate(kVa + 0x100000, KFD_SIGNAL_EVENT_LIMIT * 8, kVram | kWritable);
+  kfd_ioctl_create_event_args args{};
+  args.event_page_offset = page.handle;
+  args.event_type = KFD_IOC_EVENT_SIGNAL;
+  REQUIRE(kfd.call(AMDKFD_IOC_CREATE_EVENT, args) == 0);
+  args.event_page_offset = other.handle;
+  CHECK(kfd.call(AMDKFD_IOC_CREATE_EVENT, args) == -EINVAL);
+}
+
 TEST_CASE("dma-buf: a descriptor names a buffer, which another import sees too") {
   VirtualKfd kfd;
   const auto buffer = kfd.allocate(kVa, 8192, kVram | kWritable);
