@@ -10,10 +10,6 @@
 namespace aql::vkfd {
 namespace {
 
-constexpr std::uint32_t kAllFlags = KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT | KFD_IOCTL_SVM_FLAG_HIVE_LOCAL |
-                                    KFD_IOCTL_SVM_FLAG_GPU_RO | KFD_IOCTL_SVM_FLAG_GPU_EXEC | KFD_IOCTL_SVM_FLAG_GPU_READ_MOSTLY |
-                                    KFD_IOCTL_SVM_FLAG_GPU_ALWAYS_MAPPED;
-
 int check_range(std::uint64_t begin, std::uint64_t size) {
   if (size == 0 || begin % kPage != 0 || size % kPage != 0 || begin + size < begin) {
     return refuse(-EINVAL, "a range of {} bytes at {:#x}; whole pages are needed", size, begin);
@@ -28,7 +24,8 @@ const GpuContext* Svm::gpu_of(std::uint32_t id) const {
   return it == gpus_.end() ? nullptr : it->get();
 }
 
-int Svm::check(std::span<const kfd_ioctl_svm_attribute> attributes) const {
+// Flags are kept and not looked at: newer thunks know more of them, and clear all but a few.
+int Svm::check_set(std::span<const kfd_ioctl_svm_attribute> attributes) const {
   for (const auto& a : attributes) {
     switch (a.type) {
     case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
@@ -43,11 +40,20 @@ int Svm::check(std::span<const kfd_ioctl_svm_attribute> attributes) const {
       break;
     case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
     case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
-      if ((a.value & ~kAllFlags) != 0) return refuse(-EINVAL, "flags {:#x} are not all known", a.value);
-      break;
     case KFD_IOCTL_SVM_ATTR_GRANULARITY: break;
     default: return refuse(-EINVAL, "SVM attribute {} does not exist", a.type);
     }
+  }
+  return 0;
+}
+
+// Values are only written, but for the GPU whose access is asked for.
+int Svm::check_get(std::span<const kfd_ioctl_svm_attribute> attributes) const {
+  for (const auto& a : attributes) {
+    if (a.type > KFD_IOCTL_SVM_ATTR_GRANULARITY) return refuse(-EINVAL, "SVM attribute {} does not exist", a.type);
+    if (a.type == KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE || a.type == KFD_IOCTL_SVM_ATTR_NO_ACCESS)
+      return refuse(-EINVAL, "SVM attribute {} is an answer; attribute {} asks for it", a.type, std::uint32_t{KFD_IOCTL_SVM_ATTR_ACCESS});
+    if (a.type == KFD_IOCTL_SVM_ATTR_ACCESS && gpu_of(a.value) == nullptr) return refuse(-EINVAL, "no GPU has the id {}", a.value);
   }
   return 0;
 }
@@ -168,7 +174,7 @@ void Svm::stop_queues(Queues::Standstill& queues, std::uint64_t begin, std::uint
 
 int Svm::set(std::uint64_t begin, std::uint64_t size, std::span<const kfd_ioctl_svm_attribute> attributes) {
   if (const int error = check_range(begin, size); error != 0) return error;
-  if (const int error = check(attributes); error != 0) return error;
+  if (const int error = check_set(attributes); error != 0) return error;
   const std::uint64_t end = begin + size;
   if (!host_range(begin, size).mapped) return refuse(-EFAULT, "host memory of {} bytes at {:#x} is not mapped", size, begin);
   Queues::Standstill queues{queues_}; // ranges change only under one
@@ -200,7 +206,7 @@ int Svm::set(std::uint64_t begin, std::uint64_t size, std::span<const kfd_ioctl_
 
 int Svm::get(std::uint64_t begin, std::uint64_t size, std::span<kfd_ioctl_svm_attribute> attributes) const {
   if (const int error = check_range(begin, size); error != 0) return error;
-  if (const int error = check(attributes); error != 0) return error;
+  if (const int error = check_get(attributes); error != 0) return error;
   if (!host_range(begin, size).mapped) return refuse(-EFAULT, "host memory of {} bytes at {:#x} is not mapped", size, begin);
   const std::uint64_t end = begin + size;
   std::vector<Attributes> parts;
@@ -232,7 +238,7 @@ int Svm::get(std::uint64_t begin, std::uint64_t size, std::span<kfd_ioctl_svm_at
     case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC: a.value = all.preferred; break;
     case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC: a.value = all.prefetch; break;
     case KFD_IOCTL_SVM_ATTR_SET_FLAGS: a.value = all.flags; break;
-    case KFD_IOCTL_SVM_ATTR_CLR_FLAGS: a.value = kAllFlags & ~set_somewhere; break;
+    case KFD_IOCTL_SVM_ATTR_CLR_FLAGS: a.value = ~set_somewhere; break;
     case KFD_IOCTL_SVM_ATTR_GRANULARITY: a.value = all.granularity; break;
     default: {
       const std::uint64_t bit = 1ull << gpu_of(a.value)->index;

@@ -41,7 +41,8 @@ private:
     std::uint64_t mapped = 0; // GPUs
   };
   [[nodiscard]] const GpuContext* gpu_of(std::uint32_t id) const;
-  int check(std::span<const kfd_ioctl_svm_attribute> attributes) const;
+  int check_set(std::span<const kfd_ioctl_svm_attribute> attributes) const;
+  int check_get(std::span<const kfd_ioctl_svm_attribute> attributes) const;
   void apply(Attributes& to, std::span<const kfd_ioctl_svm_attribute> attributes) const;
   void stop_queues(Queues::Standstill& queues, std::uint64_t begin, std::uint64_t end,
                    std::span<const kfd_ioctl_svm_attribute> attributes) const;

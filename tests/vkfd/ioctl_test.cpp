@@ -154,6 +154,32 @@ TEST_CASE("svm: access, flags and splits") {
   CHECK(kfd.call(SvmCall::kRequest, svm.block) == -EINVAL);
 }
 
+TEST_CASE("svm: flags of any thunk are taken, and what get writes is not looked at") {
+  VirtualKfd kfd;
+  Pages pages{2 * 4096};
+  SvmCall svm{kfd};
+  const auto whole = pages.address();
+  constexpr std::uint32_t kSet = KFD_IOCTL_SVM_OP_SET_ATTR, kGet = KFD_IOCTL_SVM_OP_GET_ATTR, kExtCoherent = 0x80,
+                          kExec = KFD_IOCTL_SVM_FLAG_GPU_EXEC, kReadOnly = KFD_IOCTL_SVM_FLAG_GPU_RO;
+  // As the thunk registers memory: the flags it wants, and all others cleared.
+  CHECK(svm(kSet, whole, 8192, {KFD_IOCTL_SVM_ATTR_SET_FLAGS, kExec | kExtCoherent},
+            {KFD_IOCTL_SVM_ATTR_CLR_FLAGS, ~(kExec | kExtCoherent)}) == 0);
+  CHECK(svm(kSet, whole, 4096, {KFD_IOCTL_SVM_ATTR_SET_FLAGS, kReadOnly}, {KFD_IOCTL_SVM_ATTR_PREFERRED_LOC, kfd.gpu_id}) == 0);
+  REQUIRE(svm(kGet, whole, 8192, {KFD_IOCTL_SVM_ATTR_SET_FLAGS, 12345}, {KFD_IOCTL_SVM_ATTR_CLR_FLAGS, 12345}) == 0);
+  CHECK(svm.attributes[0].value == (kExec | kExtCoherent));
+  CHECK(svm.attributes[1].value == ~(kExec | kExtCoherent | kReadOnly));
+  REQUIRE(svm(kGet, whole, 4096, {KFD_IOCTL_SVM_ATTR_PREFERRED_LOC, 1}, {KFD_IOCTL_SVM_ATTR_PREFETCH_LOC, 1}) == 0);
+  CHECK(svm.attributes[0].value == kfd.gpu_id);
+  CHECK(svm.attributes[1].value == 0xffffffffu);
+  // A value that is looked at.
+  const kfd_ioctl_svm_attribute granularity{KFD_IOCTL_SVM_ATTR_GRANULARITY, 9};
+  CHECK(svm(kSet, whole, 8192, {KFD_IOCTL_SVM_ATTR_PREFERRED_LOC, 1}, granularity) == -EINVAL);
+  CHECK(svm(kGet, whole, 8192, {KFD_IOCTL_SVM_ATTR_ACCESS, 1}, granularity) == -EINVAL);
+  CHECK(svm(kGet, whole, 8192, {KFD_IOCTL_SVM_ATTR_NO_ACCESS, kfd.gpu_id}, granularity) == -EINVAL);
+  CHECK(svm(kGet, whole, 8192, {99, 0}, granularity) == -EINVAL);
+  CHECK(svm(kSet, whole, 8192, {99, 0}, granularity) == -EINVAL);
+}
+
 TEST_CASE("svm: what a GPU works on stays mapped while ranges are split and change their flags") {
   VirtualKfd kfd;
   Pages pages{4 * 4096};
