@@ -1,19 +1,16 @@
 #pragma once
 // Makes code that was just written visible to instruction fetch: a small queue of the driver's own runs a PM4 buffer that
-// invalidates the instruction and scalar caches.
+// invalidates the caches.
 // Thread safety: any thread.
 
 #include <mutex>
 
+#include "driver/code_invalidation.hpp"
 #include "driver/kfd/hw_queue.hpp"
 #include "driver/kfd/session.hpp"
 #include "driver/kfd/signals.hpp"
 
 namespace aql::detail::kfd {
-
-// ACQUIRE_MEM over all addresses: the seven words that the buffer holds.
-inline constexpr std::size_t kInvalidateDwords = 7;
-void write_invalidation(std::uint32_t (&words)[kInvalidateDwords]) noexcept;
 
 class CodeCache {
 public:

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "driver/rocr/clock.hpp"
 #include "driver/rocr/code.hpp"
+#include "driver/rocr/code_cache.hpp"
 #include "driver/rocr/memory.hpp"
 #include "driver/rocr/queues.hpp"
 #include "driver/rocr/runtime.hpp"
@@ -24,7 +25,7 @@ constexpr std::int64_t kLongestSleepNs = 5'000'000;
 class RocrDriver final : public Driver {
 public:
   RocrDriver(std::shared_ptr<Runtime> runtime, const Agent& agent)
-      : runtime_(std::move(runtime)), api_(runtime_->api()), agent_(agent), clock_(*runtime_, agent_), memory_(*runtime_, agent_), code_(*runtime_, agent_), queues_(*runtime_, agent_) {}
+      : runtime_(std::move(runtime)), api_(runtime_->api()), agent_(agent), clock_(*runtime_, agent_), memory_(*runtime_, agent_), code_(*runtime_, agent_), queues_(*runtime_, agent_), code_cache_(*runtime_, agent_, queues_) {}
 
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return agent_.info; }
 
@@ -34,9 +35,8 @@ public:
   Result<void> unpin(const Allocation& allocation) override { return memory_.unpin(allocation); }
   Result<void> copy(std::uint64_t dst, std::uint64_t src, std::size_t size_bytes) override { return memory_.copy(dst, src, size_bytes); }
   Result<void> fill32(std::uint64_t dst, std::uint32_t pattern, std::size_t count) override { return memory_.fill32(dst, pattern, count); }
-  // Nothing to do: pages of an executable pool are executable as a whole, and a dispatch that acquires at agent scope or wider (as
-  // every launch of this library does first) invalidates the instruction caches.
-  Result<void> commit_code(const Allocation&, std::span<const CodeSegment>) override { return {}; }
+  // Pages of an executable pool are executable as a whole.
+  Result<void> commit_code(const Allocation&, std::span<const CodeSegment>) override { return code_cache_.invalidate(); }
   [[nodiscard]] bool loads_code() const noexcept override { return !runtime_->executable_pools(); }
   Result<Allocation> load_code(const CodeRequest& request) override { return code_.load(request); }
   Result<void> unload_code(const Allocation& allocation) override { return code_.unload(allocation); }
@@ -116,7 +116,8 @@ private:
   TickClock clock_;
   Memory memory_;
   CodeLoader code_;
-  Queues queues_; // first to go
+  Queues queues_;
+  CodeCache code_cache_; // first to go: a queue is its
 };
 
 // All runtimes of the process are the same library; the hook has one argument, the signal.

@@ -1,7 +1,7 @@
 // Scratch layouts, error bits, clocks and the cache invalidation: arithmetic of the kfd driver.
 
+#include "driver/code_invalidation.hpp"
 #include "driver/kfd/clock.hpp"
-#include "driver/kfd/code_cache.hpp"
 #include "driver/kfd/hw_queue.hpp"
 #include "driver/kfd/scratch.hpp"
 #include "driver/kfd_claim.hpp"
@@ -149,11 +149,11 @@ TEST_CASE("kfd clock: pairs that are too close do not") {
   CHECK(interpolate(first, last, 100'000'000, 101) == 1'001'000);
 }
 
-TEST_CASE("kfd code cache: ACQUIRE_MEM invalidates instruction and scalar caches over all addresses") {
+TEST_CASE("kfd code cache: ACQUIRE_MEM invalidates instruction, scalar and L2 caches over all addresses, and L2 is written back first") {
   std::uint32_t words[kInvalidateDwords];
   write_invalidation(words);
   CHECK(words[0] == 0xC0055800u);
-  CHECK(words[1] == 0x28000000u);
+  CHECK(words[1] == 0x28840000u);
   CHECK(words[2] == 0xFFFFFFFFu);
   CHECK(words[3] == 0xFFu);
 }

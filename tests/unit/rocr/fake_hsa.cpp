@@ -144,6 +144,7 @@ hsa_status_t signal_create(hsa_signal_value_t value, std::uint32_t, const hsa_ag
 }
 
 hsa_signal_value_t signal_wait(hsa_signal_t signal, hsa_signal_condition_t, hsa_signal_value_t value, std::uint64_t timeout, hsa_wait_state_t) {
+  if (hsa().on_wait) hsa().on_wait();
   auto& object = *reinterpret_cast<amd_signal_t*>(signal.handle);
   const std::uint64_t end = boot_ns() + timeout;
   for (;;) {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -79,6 +80,7 @@ public:
   std::atomic<int> waits_for_any = 0;
   int running = 0, queues_destroyed = 0, signal_adds = 0, profiled = 0, executables = 0, readers = 0;
   std::vector<std::string> defined;
+  std::function<void()> on_wait; // what the device does while somebody waits for a signal
 };
 
 } // namespace rocr_test

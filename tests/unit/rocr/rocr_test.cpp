@@ -5,6 +5,8 @@
 #include <numeric>
 #include <thread>
 
+#include <aql/packet.hpp>
+
 #include "driver/kfd_claim.hpp"
 
 using namespace rocr_test;
@@ -298,6 +300,54 @@ TEST_CASE("rocr: executable memory is allocated where the runtime knows the flag
   CHECK(memory.has_value() == (fake.ext_minor == 7));
   CHECK(driver->loads_code() == (fake.ext_minor != 7));
   if (memory) CHECK(fake.allocation_flags == std::vector<std::uint32_t>{4});
+}
+
+TEST_CASE("rocr: code that aql places is made visible by a PM4 buffer that invalidates the caches, on a queue of the driver's") {
+  FakeHsa fake;
+  fake.ext_minor = 7;
+  auto driver = fake.open();
+  const auto memory = driver->allocate(PoolKind::executable, 4096, "");
+  REQUIRE(memory);
+  std::vector<std::uint32_t> words;
+  std::uint64_t next = 0;
+  fake.on_wait = [&] { // the packet processor
+    auto& queue = *fake.queues.at(0);
+    if (queue.doorbell_word != next + 1) return;
+    const auto slot = [&](std::uint64_t index) { return *reinterpret_cast<const abi::Slot*>(queue.ring.at(index % queue.ring.size()).data()); };
+    const auto buffer = Pm4IbPacket::decode(slot(next));
+    const auto* text = reinterpret_cast<const std::uint32_t*>(buffer.address);
+    words.assign(text, text + buffer.size_dwords);
+    const auto behind = BarrierAndPacket::decode(slot(next + 1));
+    std::atomic_ref{reinterpret_cast<amd_signal_t*>(behind.completion.value)->value}.fetch_sub(1);
+    next += 2;
+  };
+  for (int i = 0; i < 40; ++i) REQUIRE(driver->commit_code(*memory, {})); // also around the ring's end
+  CHECK(next == 80);
+  CHECK(fake.queues.size() == 1);
+  CHECK(words == std::vector<std::uint32_t>{0xC0055800, 0x28840000, 0xFFFFFFFF, 0xFF, 0, 0, 4});
+  CHECK(fake.allocation_flags == std::vector<std::uint32_t>{4, 4}); // code and commands: executable
+  CHECK(driver->free(*memory));
+  driver.reset();
+  CHECK(fake.queues_destroyed == 1);
+  CHECK(fake.memory.empty());
+}
+
+TEST_CASE("rocr: caches that are not invalidated because the queue stopped are an error, and the next time has a new queue") {
+  FakeHsa fake;
+  fake.ext_minor = 7;
+  const auto driver = fake.open();
+  const auto memory = driver->allocate(PoolKind::executable, 4096, "");
+  REQUIRE(memory);
+  fake.on_wait = [&] {
+    if (fake.queues.size() == 1) fail(*fake.queues[0]);
+    else std::atomic_ref{fake.signals.back()->value}.store(0);
+  };
+  const auto refused = driver->commit_code(*memory, {});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::device_lost);
+  CHECK(driver->commit_code(*memory, {}));
+  CHECK(fake.queues.size() == 2);
+  CHECK(fake.queues_destroyed == 1);
 }
 
 TEST_CASE("rocr: copies between host and device memory of any size carry every byte") {
