@@ -30,8 +30,11 @@ int Svm::check_set(std::span<const kfd_ioctl_svm_attribute> attributes) const {
     switch (a.type) {
     case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
     case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
-      if (a.value != KFD_IOCTL_SVM_LOCATION_SYSMEM && a.value != KFD_IOCTL_SVM_LOCATION_UNDEFINED && gpu_of(a.value) == nullptr)
+      if (a.value == KFD_IOCTL_SVM_LOCATION_UNDEFINED) {
+        if (a.type == KFD_IOCTL_SVM_ATTR_PREFETCH_LOC) return refuse(-EINVAL, "a prefetch to no place");
+      } else if (a.value != KFD_IOCTL_SVM_LOCATION_SYSMEM && gpu_of(a.value) == nullptr) {
         return refuse(-EINVAL, "no GPU has the id {}", a.value);
+      }
       break;
     case KFD_IOCTL_SVM_ATTR_ACCESS:
     case KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE:

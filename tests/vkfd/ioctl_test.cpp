@@ -174,6 +174,8 @@ TEST_CASE("svm: flags of any thunk are taken, and what get writes is not looked 
   // A value that is looked at.
   const kfd_ioctl_svm_attribute granularity{KFD_IOCTL_SVM_ATTR_GRANULARITY, 9};
   CHECK(svm(kSet, whole, 8192, {KFD_IOCTL_SVM_ATTR_PREFERRED_LOC, 1}, granularity) == -EINVAL);
+  CHECK(svm(kSet, whole, 8192, {KFD_IOCTL_SVM_ATTR_PREFERRED_LOC, 0xffffffffu}, granularity) == 0);
+  CHECK(svm(kSet, whole, 8192, {KFD_IOCTL_SVM_ATTR_PREFETCH_LOC, 0xffffffffu}, granularity) == -EINVAL);
   CHECK(svm(kGet, whole, 8192, {KFD_IOCTL_SVM_ATTR_ACCESS, 1}, granularity) == -EINVAL);
   CHECK(svm(kGet, whole, 8192, {KFD_IOCTL_SVM_ATTR_NO_ACCESS, kfd.gpu_id}, granularity) == -EINVAL);
   CHECK(svm(kGet, whole, 8192, {99, 0}, granularity) == -EINVAL);
