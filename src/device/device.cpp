@@ -9,6 +9,7 @@
 #include "base/env.hpp"
 #include "base/log.hpp"
 #include "device/discovery.hpp"
+#include "device/driver_owner.hpp"
 #include "device/state.hpp"
 
 namespace aql {
@@ -48,7 +49,7 @@ Result<Device> Device::open(const Select& select) {
   auto driver = resolved->open();
   if (!driver) return std::unexpected(driver.error());
   auto state = std::make_shared<detail::DeviceState>();
-  state->driver = std::move(*driver);
+  state->driver = detail::own(std::move(*driver));
   if (!select.exclusive) known[resolved->canonical] = state;
   return Device{std::move(state)};
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "base/log.hpp"
+#include "device/driver_owner.hpp"
 
 namespace aql::detail {
 namespace {
@@ -84,6 +85,7 @@ Result<std::shared_ptr<QueueCore>> QueueCore::create(std::shared_ptr<Driver> dri
   request.cu_mask = options.cu_mask;
   request.agent_function = options.agent_function;
   request.on_fault = [slot](const QueueFaultInfo& info) {
+    const DriverCallback here;       // goes last: with the core may go the last of the driver
     std::shared_ptr<QueueCore> core; // alive through the callback, and no lock held in it
     {
       const std::lock_guard lock{slot->mutex};

@@ -191,6 +191,47 @@ TEST_CASE("error: the function for a queue's error may destroy another queue, an
   CHECK(word(counter).load() == 2);
 }
 
+TEST_CASE("error: the function for a queue's error may hold the last of the queue and of its device") {
+  static std::atomic<bool> may{false}, gone{false}; // the function may outlive the case by a step
+  Select select;
+  select.selector = selector();
+  select.exclusive = true;
+  std::optional<Device> own;
+  {
+    auto opened = Device::open(select);
+    if (!opened) FAIL(opened.error().message());
+    own.emplace(*opened);
+  }
+  std::optional<Queue> q;
+  QueueOptions options;
+  options.packets = 64;
+  options.on_fault = [&](const QueueFault&) {
+    may.wait(false);
+    q.reset();
+    own.reset();
+    gone = true;
+    gone.notify_all();
+  };
+  {
+    auto made = Queue::create(*own, std::move(options));
+    REQUIRE(made);
+    q.emplace(std::move(*made));
+  }
+  {
+    auto& ring = q->ring();
+    const auto at = ring.reserve(1, soon());
+    REQUIRE(at);
+    std::fill_n(ring.slot(*at).word + 1, 15, 0u);
+    ring.publish(*at, static_cast<std::uint32_t>(abi::PacketType::kernel_dispatch)); // no dimensions
+    ring.commit(*at, 1);
+  }
+  may = true;
+  may.notify_all();
+  gone.wait(false);
+  CHECK_FALSE(own);
+  CHECK_FALSE(q);
+}
+
 TEST_CASE("error: a code object for another target is refused by name") {
   const auto& mine = device().info().target;
   const std::string other = mine == "gfx90a" ? "gfx942" : "gfx90a";

@@ -1,0 +1,58 @@
+#include "device/driver_owner.hpp"
+
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/fork_guard.hpp"
+#include "base/log.hpp"
+
+namespace aql::detail {
+namespace {
+
+// Threads on which drivers end. The process waits for them at its exit: what drivers use goes soon after.
+class Endings {
+public:
+  ~Endings() {
+    if (fork_.forked()) { // they are the parent's
+      new std::vector<std::thread>(std::move(threads_));
+      return;
+    }
+    for (auto& thread : threads_) thread.join();
+  }
+  void add(std::shared_ptr<Driver> driver) {
+    auto* const last = new std::shared_ptr<Driver>(std::move(driver)); // not in the thread's function: that is destroyed here if no thread starts
+    try {
+      const std::lock_guard lock{mutex_};
+      threads_.emplace_back([last] { delete last; });
+    } catch (const std::system_error& e) {
+      log::error(fmt::format("a device stays open, because there is no thread to close it on: {}", e.what()));
+    }
+  }
+
+private:
+  const ForkGuard fork_;
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;
+};
+
+} // namespace
+
+int& DriverCallback::depth() noexcept {
+  static thread_local int depth = 0;
+  return depth;
+}
+
+std::shared_ptr<Driver> own(std::shared_ptr<Driver> driver) {
+  Driver* const plain = driver.get();
+  return {plain, [kept = std::move(driver)](Driver*) mutable {
+            if (!DriverCallback::under_way()) return kept.reset(); // now: weak references may keep this function
+            static Endings endings;
+            endings.add(std::move(kept));
+          }};
+}
+
+} // namespace aql::detail
