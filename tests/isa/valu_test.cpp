@@ -203,11 +203,56 @@ TEST_CASE("valu: v_swap exchanges the active lanes of two registers") {
   }
 }
 
-TEST_CASE("valu: v_nop and v_clrexcp change nothing") {
+namespace {
+const AsmCases kSpecialSources{
+    {"v_writelane_b32 v1, src_scc, 3", {0xd28a0001, 0x000106fd}},
+    {"v_writelane_b32 v1, src_shared_base, 4", {0xd28a0001, 0x000108eb}},
+    {"v_readlane_b32 s8, v10, src_scc", {0xd2890008, 0x0001fb0a}},
+    {"v_cndmask_b32_e64 v3, 5, v2, src_scc", {0xd1000003, 0x03f60485}},
+    {"v_addc_co_u32_e64 v5, s[30:31], v3, v4, src_scc", {0xd11c1e05, 0x03f60903}},
+    {"v_accvgpr_write_b32 a0, src_scc", {0xd3d94000, 0x180000fd}},
+};
+} // namespace
+
+TEST_CASE("valu: special registers are lane numbers, values of lanes, masks and carries too") {
+  for (const Arch arch : {Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+    IsaBench b(arch);
+    b.wave.scc = 1;
+    b.wave.set_vcc(~0ull); // what is beside the special codes must not be taken for them
+    b.s(108) = b.s(109) = 0xdead;
+    for (unsigned lane = 0; lane < 64; ++lane) {
+      b.v(2, lane) = 7;
+      b.v(10, lane) = 100 + lane;
+    }
+    for (const AsmCase& c : kSpecialSources) {
+      b.wave.scc = 1;
+      INFO(c.text);
+      REQUIRE(b.run(c));
+    }
+    CHECK(b.v(1, 3) == 1);
+    CHECK(b.v(1, 4) == static_cast<std::uint32_t>(b.dispatch.shared_aperture));
+    CHECK(b.s(8) == 101);
+    CHECK(b.v(3, 0) == 7);
+    CHECK(b.v(3, 1) == 5);
+    CHECK(b.v(5, 0) == b.v(3, 0) + b.v(4, 0) + 1);
+    CHECK(b.v(5, 1) == b.v(3, 1) + b.v(4, 1));
+    CHECK(b.a(0, 17) == 1);
+    b.agreed();
+  }
+}
+
+TEST_CASE("valu: v_nop changes nothing, v_clrexcp clears the exceptions in TRAPSTS") {
   for (const Arch arch : {Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
     IsaBench b(arch);
     b.v(0, 0) = 5;
-    REQUIRE(b.run({0x7e000000, 0xd1400000, 0, 0x7e006a00, 0xd1750000, 0}));
+    b.wave.trapsts = 0x1ff;
+    REQUIRE(b.run({0x7e000000, 0xd1400000, 0}));
+    CHECK(b.wave.trapsts == 0x1ff);
+    REQUIRE(b.run({0x7e006a00}));
+    CHECK(b.wave.trapsts == 0);
+    b.wave.trapsts = 0x1ff;
+    REQUIRE(b.run({0xd1750000, 0}));
+    CHECK(b.wave.trapsts == 0);
     CHECK(b.v(0, 0) == 5);
     b.agreed();
   }

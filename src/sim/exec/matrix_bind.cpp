@@ -10,6 +10,7 @@
 
 #include "sim/exec/exec.hpp"
 #include "sim/exec/matrix.hpp"
+#include "sim/exec/operand.hpp"
 #include "sim/exec/tier.hpp"
 #include "sim/isa/op_info.hpp"
 
@@ -33,12 +34,12 @@ void fill(VReg& reg, std::uint32_t value) noexcept {
   for (std::uint32_t& lane : reg.lane) lane = value;
 }
 
-// The operand as registers: in place, or built in `storage` from a constant or an SGPR.
+// The operand as registers: in place, or built in `storage` from a constant, an SGPR or a special register.
 const VReg* source_registers(Wave& wave, const isa::Operand& o, unsigned count, VReg* storage, bool is_f64 = false) noexcept {
   if (const VReg* in_place = find_registers(wave, o)) return in_place;
   for (unsigned r = 0; r < count; ++r) {
-    const std::uint32_t constant = is_f64 && r % 2 == 1 ? o.value_hi : o.value;
-    fill(storage[r], o.kind == isa::OperandKind::sgpr ? wave.sgpr[o.index & 127] : constant);
+    const bool high = is_f64 && r % 2 == 1;
+    fill(storage[r], o.kind == isa::OperandKind::constant && high ? o.value_hi : scalar32(wave, o));
   }
   return storage;
 }

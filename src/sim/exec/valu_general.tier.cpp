@@ -358,7 +358,10 @@ Next valu_general(Wave& w, const Inst& in) {
   io.imm = in.imm;
   io.op_sel = in.mod.op_sel;
   for (unsigned n = 0; n < op.nsrc; ++n) io.src[n] = source_rows(w, in, op, m, n, own[n], dpp);
-  if ((op.flags & kMaskIn) != 0) io.mask = mask_source(w, in.src[op.nsrc]);
+  if ((op.flags & kMaskIn) != 0) {
+    const Operand& o = in.src[op.nsrc];
+    io.mask = o.kind == OperandKind::special ? read_special(w, o.index) : mask_source(w, o);
+  }
 
   u32* const dst = op.dst_rows == 0 ? nullptr : result_row(w, in.dst, op.dst_rows);
   if ((op.flags & kReadsOldDst) != 0) copy_rows(out, dst != nullptr ? dst : kZeroRows, op.dst_rows);

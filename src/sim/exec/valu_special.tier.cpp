@@ -4,6 +4,7 @@
 #include <utility>
 #include <immintrin.h>
 
+#include "sim/exec/operand.hpp"
 #include "sim/exec/tier.hpp"
 #include "sim/exec/valu_ops.hpp"
 #include "sim/isa/op_info.hpp"
@@ -16,6 +17,11 @@ namespace aql::sim::AQL_TIER_NS {
 namespace {
 
 Next v_nop(Wave&, const Inst&) { return Next::fallthrough; }
+
+Next v_clrexcp(Wave& w, const Inst&) {
+  w.trapsts &= ~0x1ffu; // EXCP
+  return Next::fallthrough;
+}
 
 // Reads that ignore EXEC; a register outside the allocation reads v0.
 const u32* row_or_v0(Wave& w, const isa::Operand& o) {
@@ -36,14 +42,14 @@ Next v_readfirstlane_b32(Wave& w, const Inst& in) {
 
 // The lane number counts modulo 64; EXEC does not matter.
 Next v_readlane_b32(Wave& w, const Inst& in) {
-  const unsigned lane = static_cast<unsigned>(scalar_source(w, in.src[1], 1)) & 63u;
+  const unsigned lane = scalar32(w, in.src[1]) & 63u;
   w.sgpr[in.dst.index] = row_or_v0(w, in.src[0])[lane];
   return Next::fallthrough;
 }
 
 Next v_writelane_b32(Wave& w, const Inst& in) {
-  const u32 value = static_cast<u32>(scalar_source(w, in.src[0], 1));
-  const unsigned lane = static_cast<unsigned>(scalar_source(w, in.src[1], 1)) & 63u;
+  const u32 value = scalar32(w, in.src[0]);
+  const unsigned lane = scalar32(w, in.src[1]) & 63u;
   if (u32* const dst = row_or_null(w, in.dst)) dst[lane] = value;
   return Next::fallthrough;
 }
@@ -96,7 +102,7 @@ Next v_accvgpr_mov_b32(Wave& w, const Inst& in) {
 }
 
 constexpr ValuOp kOps[] = {
-  AQL_VALU_SPECIAL(v_nop, v_nop), AQL_VALU_SPECIAL(v_clrexcp, v_nop),
+  AQL_VALU_SPECIAL(v_nop, v_nop), AQL_VALU_SPECIAL(v_clrexcp, v_clrexcp),
   AQL_VALU_SPECIAL(v_readfirstlane_b32, v_readfirstlane_b32), AQL_VALU_SPECIAL(v_readlane_b32, v_readlane_b32),
   AQL_VALU_SPECIAL(v_writelane_b32, v_writelane_b32), AQL_VALU_SPECIAL(v_swap_b32, v_swap_b32),
   AQL_VALU_SPECIAL(v_permlane16_swap_b32, permlane_swap<16>), AQL_VALU_SPECIAL(v_permlane32_swap_b32, permlane_swap<32>),
