@@ -13,10 +13,11 @@ struct DsWave {
   std::uint64_t exec = 0;
   std::array<std::uint32_t, 64> address{};
   std::array<Regs, 64> data{}, data2{}, result{};
-  std::uint32_t m0 = 0;
+  std::uint32_t m0 = 0, m0_mask = 0xffff;
   FloatRules f32, f64; // of MODE; packed 16-bit numbers follow f64's
   bool ecc = true;
 
+  [[nodiscard]] std::uint32_t m0_address() const { return m0 & m0_mask; }
   [[nodiscard]] bool active(unsigned l) const { return ((exec >> l) & 1) != 0; }
   [[nodiscard]] bool inside(std::uint32_t at, std::uint32_t bytes) const { return std::uint64_t{at} + bytes <= lds.size(); }
   [[nodiscard]] ByteAt bytes(std::uint32_t at) {
@@ -100,15 +101,15 @@ inline void ds(const std::string& name, std::uint32_t imm, DsWave& w) {
   }
   if (name == "append" || name == "consume") {
     if (w.exec == 0) return;
-    const std::uint32_t at = (w.m0 & 0xffff) + imm;
+    const std::uint32_t at = w.m0_address() + imm;
     const auto old = static_cast<std::uint32_t>(w.read(at, 4));
     const auto count = static_cast<std::uint32_t>(std::popcount(w.exec));
     w.write(at, 4, name == "append" ? old + count : old - count);
     each([&](unsigned l, std::uint32_t) { w.result[l][0] = old; });
     return;
   }
-  if (name == "read_addtid_b32") return each([&](unsigned l, std::uint32_t) { w.result[l][0] = static_cast<std::uint32_t>(w.read((w.m0 & 0xffff) + imm + l * 4, 4)); });
-  if (name == "write_addtid_b32") return each([&](unsigned l, std::uint32_t) { w.write((w.m0 & 0xffff) + imm + l * 4, 4, w.data[l][0]); });
+  if (name == "read_addtid_b32") return each([&](unsigned l, std::uint32_t) { w.result[l][0] = static_cast<std::uint32_t>(w.read(w.m0_address() + imm + l * 4, 4)); });
+  if (name == "write_addtid_b32") return each([&](unsigned l, std::uint32_t) { w.write(w.m0_address() + imm + l * 4, 4, w.data[l][0]); });
   if (const auto tr = name.find("_tr_b"); tr != std::string::npos) {
     const auto bits = static_cast<unsigned>(std::stoul(name.substr(tr + 5)));
     const unsigned dwords = bits == 6 ? 3 : 2;

@@ -25,7 +25,8 @@ std::uint32_t alignment(const MemCase& c) {
 bool any_alignment(const MemCase& c) { return c.name.rfind("read", 0) == 0 || c.name.rfind("write", 0) == 0; }
 
 model::DsWave wave_of(MemFixture& f, const MemCase& c) {
-  model::DsWave w{.lds = f.want_lds, .exec = f.exec, .m0 = f.bench.s(kM0), .f32 = {}, .f64 = {}};
+  const bool wide = f.bench.arch() == Arch::gfx950; // addresses 160 KiB
+  model::DsWave w{.lds = f.want_lds, .exec = f.exec, .m0 = f.bench.s(kM0), .m0_mask = wide ? 0x3ffffu : 0xffffu, .f32 = {}, .f64 = {}};
   for (unsigned l = 0; l < 64; ++l) {
     w.address[l] = f.bench.v(2, l);
     w.data[l] = f.registers(c.acc, 8, l);
@@ -43,7 +44,7 @@ void set_addresses(MemFixture& f, const MemCase& c, unsigned round) {
     if (round % 2 == 0 || !any_alignment(c)) at &= ~(alignment(c) - 1);
     f.bench.v(2, l) = at - (round == 2 ? static_cast<std::uint32_t>(c.imm) & ~7u : 0); // a base that wraps below 0
   }
-  f.bench.s(kM0) = static_cast<std::uint32_t>(f.random() % 60000 & ~3u) | 0xabc00000u;
+  f.bench.s(kM0) = static_cast<std::uint32_t>(f.random() % 60000 & ~3u) | 0xabc00000u; // higher bits do not count
 }
 
 } // namespace
@@ -131,4 +132,39 @@ TEST_CASE("ds: the transpose load of 6-bit elements may begin at an odd register
   REQUIRE(b.run(AsmCase{"ds_read_b96_tr_b6 v[21:23], v2", {0xd9c20000, 0x15000002}}));
   for (unsigned d = 0; d < 3; ++d) CHECK(b.v(21 + d, 33) == b.v(16 + d, 33));
   CHECK((b.v(16, 5) & 63) == ((b.group.lds[3] == std::byte{0} ? 0u : std::to_integer<unsigned>(b.group.lds[3]) >> 6) | (std::to_integer<unsigned>(b.group.lds[4]) & 15) << 2));
+}
+
+namespace {
+const test::AsmCases kAboveM0{
+    {"ds_append v1 offset:4", {0xd97c0004, 0x01000000}},
+    {"ds_consume v2 offset:4", {0xd97a0004, 0x02000000}},
+    {"ds_write_addtid_b32 v3", {0xd83a0000, 0x00000300}},
+    {"ds_read_addtid_b32 v4", {0xd96c0000, 0x04000000}},
+};
+} // namespace
+
+// Compilers put the pointer of a counter in M0; on gfx950 it can be above 64 KiB.
+TEST_CASE("ds: M0 reaches all of the LDS of gfx950, and 64 KiB elsewhere", "[isa]") {
+  for (const Arch arch : kAllArchs) {
+    IsaBench b(arch, {.lds_bytes = 160 * 1024});
+    const auto word = [&b](std::uint32_t at) -> std::uint32_t& { return reinterpret_cast<std::uint32_t*>(b.group.lds)[at / 4]; };
+    constexpr std::uint32_t kAt = 100000;
+    const std::uint32_t reached = arch == Arch::gfx950 ? kAt : kAt & 0xffffu;
+    b.s(kM0) = kAt;
+    b.wave.set_exec(0xff);
+    word(kAt + 4) = 500;
+    word((kAt & 0xffffu) + 4) = 900;
+    const std::uint32_t old = word(reached + 4);
+    REQUIRE(b.run(kAboveM0[0]));
+    CHECK(b.v(1, 0) == old);
+    CHECK(word(reached + 4) == old + 8);
+    REQUIRE(b.run(kAboveM0[1]));
+    CHECK(b.v(2, 7) == old + 8);
+    CHECK(word(reached + 4) == old);
+    for (unsigned l = 0; l < 8; ++l) b.v(3, l) = 70 + l;
+    REQUIRE(b.run(kAboveM0[2]));
+    CHECK(word(reached + 7 * 4) == 77);
+    REQUIRE(b.run(kAboveM0[3]));
+    CHECK(b.v(4, 6) == 76);
+  }
 }

@@ -36,6 +36,11 @@ inline bool refuse(Fault& fault, Errc code, std::string reason, FaultAccess acce
   return false;
 }
 
+// M0 as an LDS address: as many bits as the LDS of the target needs (the guides of 64 KiB targets say M0[15:0]).
+[[nodiscard]] inline std::uint32_t m0_lds_address(const Wave& wave) noexcept {
+  return wave.sgpr[kM0] & (wave.dispatch->arch == Arch::gfx950 ? 0x3ffffu : 0xffffu);
+}
+
 [[nodiscard]] inline unsigned first_lane(std::uint64_t exec) noexcept { return static_cast<unsigned>(std::countr_zero(exec)); }
 
 template <class F>

@@ -132,9 +132,9 @@ Next write_small(Wave& wave, const Inst& inst) {
   return Next::fallthrough;
 }
 
-// Addressed by the lane's number: offset + M0[15:0] + lane * 4.
+// Addressed by the lane's number: offset + M0 + lane * 4.
 void lane_addresses(const Wave& wave, const Inst& inst, std::uint64_t* out) {
-  const std::uint32_t base = (wave.sgpr[kM0] & 0xffffu) + inst.imm;
+  const std::uint32_t base = m0_lds_address(wave) + inst.imm;
   for (std::uint32_t l = 0; l < kLanes; ++l) out[l] = base + l * 4;
 }
 

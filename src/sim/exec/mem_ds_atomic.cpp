@@ -133,13 +133,13 @@ Next ds_condxchg32(Wave& wave, const Inst& inst) {
   return Next::fallthrough;
 }
 
-// One counter for the wave, at M0[15:0] + offset. The guide names only the offset for LDS; compilers pass the pointer in M0.
+// One counter for the wave, at M0 + offset. The guide names only the offset for LDS; compilers pass the pointer in M0.
 Next ds_append(Wave& wave, const Inst& inst) {
   const std::uint64_t exec = wave.exec();
   if (exec == 0) return Next::fallthrough;
   const unsigned l = first_lane(exec);
   alignas(64) std::uint64_t address[kLanes];
-  address[l] = (wave.sgpr[kM0] & 0xffffu) + inst.imm;
+  address[l] = m0_lds_address(wave) + inst.imm;
   const std::uint64_t lane = std::uint64_t{1} << l;
   if (!aligned(wave, address, lane, 4)) return raise_memory_fault(wave, inst);
   LdsSpace lds{wave, address};
