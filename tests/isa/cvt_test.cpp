@@ -24,7 +24,7 @@ void f32_from_f64(Call& c) {
   const auto hi = static_cast<std::uint32_t>(c.s[0] >> 32);
   if (d != d) return c.result((hi & 0x80000000) | 0x7fc00000 | static_cast<std::uint32_t>(c.s[0] >> 29 & 0x7fffff));
   if (std::isinf(d)) return c.result((hi & 0x80000000) | 0x7f800000);
-  c.result(round_f32(static_cast<f128>(d), hi >> 31 != 0, c.mode.round32()));
+  c.result(round_f32(static_cast<f128>(d), hi >> 31 != 0, c.mode.round16_64())); // LLVM sets that field for it
 }
 void f64_from_f32(Call& c) {
   const std::uint32_t v = c.u(0);

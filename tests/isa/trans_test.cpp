@@ -37,8 +37,7 @@ template <Function F, bool Flush> void single(Call& c) {
   const float x = f32_of(Flush ? f32_flushed(a) : a);
   const bool trig = F == turn_sine || F == turn_cosine;
   if (trig && std::isinf(x)) return c.result(0xffc00000);
-  const bool far = trig && c.arch == Arch::gfx90a && std::fabs(x) > 256.0f;
-  const long double r = F(static_cast<long double>(far ? 0.0f : x));
+  const long double r = F(static_cast<long double>(x));
   if (r != r) return c.result(0xffc00000);
   const std::uint32_t bits = bits_of(static_cast<float>(r));
   c.result(Flush ? f32_flushed(bits) : bits);

@@ -66,7 +66,6 @@ constexpr Rule kRules[] = {
   {"v_cvt_norm_*", kAll, Fidelity::assumed, "nearest even of the exact product"},
   {"v_cvt_pk_u8_f32", kAll, Fidelity::assumed, "rounded as MODE says, NaN gives 0"},
   {"v_cvt_pkaccum_u8_f32", kAll, Fidelity::assumed, "as v_cvt_pk_u8_f32"},
-  {"v_cvt_f32_f64", kAll, Fidelity::assumed, "rounded by MODE's f32 field"},
   {"v_cvt_pk_f16_f32", kAll, Fidelity::assumed, "MODE.FP16_OVFL and the f16 denormal field apply"},
   {"v_cvt_pk_bf16_f32", kAll, Fidelity::assumed, "f32 denormal field applies to the sources"},
   {"v_cvt_sr_*", kAll, Fidelity::assumed, "random bits aligned below the last kept bit, the sum truncated; MODE.FP16_OVFL clamps"},

@@ -160,7 +160,7 @@ constexpr u8 k942 = 2, k950 = 4; // bits by Arch
   on(k942, AQL_VALU_AS(v_cvt_##code, op<num::kBf8Fnuz>, flags)), on(k950, AQL_VALU_AS(v_cvt_##code, op<num::kBf8>, flags))
 
 constexpr ValuOp kOps[] = {
-  AQL_VALU_HALF(v_cvt_f16_f32, F16FromF32, 0), AQL_VALU(v_cvt_f32_f16), AQL_VALU(v_cvt_f32_f64), AQL_VALU(v_cvt_f64_f32),
+  AQL_VALU_HALF(v_cvt_f16_f32, F16FromF32, 0), AQL_VALU(v_cvt_f32_f16), AQL_VALU_FLAGS(v_cvt_f32_f64, kRoundBySource), AQL_VALU(v_cvt_f64_f32),
   AQL_VALU_FLAGS(v_cvt_f32_bf16, kKeepSourceDenorm), AQL_VALU(v_cvt_pkrtz_f16_f32), AQL_VALU(v_cvt_pk_f16_f32), AQL_VALU(v_cvt_pk_bf16_f32),
   AQL_VALU_FLAGS(v_cvt_sr_f16_f32, kKeepHigh), AQL_VALU_FLAGS(v_cvt_sr_bf16_f32, kKeepHigh),
   AQL_FP8(pk_fp8_f32, PkFrom, kKeepHigh), AQL_BF8(pk_bf8_f32, PkFrom, kKeepHigh),

@@ -132,10 +132,6 @@ AQL_INLINE f32 kept(f64 r, f32 a) { return select(a != a, quiet(a), select(finit
 AQL_INLINE f64 turns(f32 a) { return static_cast<f64>(select(finite(a), a, 0.0f)); }
 struct v_sin_f32 { static f32 apply(f32 a) { return kept(sine(turns(a)), a); } };
 struct v_cos_f32 { static f32 apply(f32 a) { return kept(cosine(turns(a)), a); } };
-// gfx90a: the domain is [-256, 256]; beyond it the result is that of 0.
-AQL_INLINE f64 near_turns(f32 a) { return static_cast<f64>(select((as_u32(a) & 0x7fffffffu) <= 0x43800000u, a, 0.0f)); }
-struct SinNear { static f32 apply(f32 a) { return kept(sine(near_turns(a)), a); } };
-struct CosNear { static f32 apply(f32 a) { return kept(cosine(near_turns(a)), a); } };
 
 // --- f16: subnormals by MODE, which the handler applies
 template <bool P> struct RcpHalf { static Half32 apply(Half32 a, const Ctx& c) { return settle(narrow<P>(reciprocal(wide64(a)), c), a); } };
@@ -173,18 +169,12 @@ struct v_rsq_f64 {
 };
 
 constexpr u32 kOwnDenorm = kKeepSourceDenorm | kKeepResultDenorm | kRoundNearest;
-consteval ValuOp on(u8 archs, ValuOp op) {
-  op.archs = archs;
-  return op;
-}
-constexpr u8 k90a = 1, k94x = 6; // bits by Arch
 
 constexpr ValuOp kOps[] = {
   AQL_VALU_FLAGS(v_rcp_f32, kOwnDenorm), AQL_VALU_AS(v_rcp_iflag_f32, v_rcp_f32, kOwnDenorm), AQL_VALU_FLAGS(v_rsq_f32, kOwnDenorm),
   AQL_VALU_FLAGS(v_sqrt_f32, kOwnDenorm), AQL_VALU_FLAGS(v_exp_f32, kOwnDenorm), AQL_VALU_AS(v_exp_legacy_f32, v_exp_f32, kOwnDenorm),
   AQL_VALU_FLAGS(v_log_f32, kOwnDenorm), AQL_VALU_AS(v_log_legacy_f32, v_log_f32, kOwnDenorm),
-  on(k90a, AQL_VALU_AS(v_sin_f32, SinNear, kRoundNearest)), on(k90a, AQL_VALU_AS(v_cos_f32, CosNear, kRoundNearest)),
-  on(k94x, AQL_VALU_FLAGS(v_sin_f32, kRoundNearest)), on(k94x, AQL_VALU_FLAGS(v_cos_f32, kRoundNearest)),
+  AQL_VALU_FLAGS(v_sin_f32, kRoundNearest), AQL_VALU_FLAGS(v_cos_f32, kRoundNearest),
   AQL_VALU_HALF(v_rcp_f16, RcpHalf, kRoundNearest), AQL_VALU_HALF(v_rsq_f16, RsqHalf, kRoundNearest), AQL_VALU_HALF(v_sqrt_f16, SqrtHalf, kRoundNearest),
   AQL_VALU_HALF(v_exp_f16, ExpHalf, kRoundNearest), AQL_VALU_HALF(v_log_f16, LogHalf, kRoundNearest), AQL_VALU_HALF(v_sin_f16, SinHalf, kRoundNearest),
   AQL_VALU_HALF(v_cos_f16, CosHalf, kRoundNearest),
