@@ -23,6 +23,11 @@ const AsmCases kCases{
 };
 enum Kind : unsigned { kLoad, kStore, kAtomic };
 
+const AsmCases kFlatOffset{
+    {"flat_load_dword v1, v[2:3] offset:32", {0xdc500020, 0x01000002}},
+    {"flat_store_dword v[2:3], v4 offset:4", {0xdc700004, 0x00000402}},
+};
+
 const AsmCase kStoreX4{"global_store_dwordx4 v[2:3], v[8:11], off", {0xdc7c8000, 0x007f0802}};
 const AsmCases kWide{kStoreX4};
 
@@ -170,5 +175,23 @@ TEST_CASE("fault: a misaligned atomic leaves memory alone", "[isa]") {
     CHECK(b.fault.lane == 3);
     CHECK(b.fault.reason == "atomic on an address that is not a multiple of 4");
     CHECK(b.good.as<std::uint32_t>()[0] == 0);
+  }
+}
+
+// The hardware looks at the address registers only: clang folds offsets only where that makes no difference.
+TEST_CASE("fault: an offset carries a flat access neither into an aperture nor out of it", "[isa]") {
+  for (const Arch arch : kAllArchs) {
+    Bench b(arch);
+    b.wave.set_exec(1);
+    const std::uint64_t shared = b.dispatch.shared_aperture;
+    b.set_v64(2, 0, shared - 16);
+    REQUIRE_FALSE(b.run(kFlatOffset[0]));
+    CHECK(b.fault.code == Errc::memory_fault);
+    CHECK(b.fault.address == shared + 16);
+    b.set_v64(2, 0, shared + 0xfffffffc);
+    reinterpret_cast<std::uint32_t*>(b.group.lds)[0] = 77;
+    b.v(4, 0) = 5;
+    (void)b.run(kFlatOffset[1]); // out of the range of LDS: dropped or a fault, but nowhere else
+    CHECK(reinterpret_cast<std::uint32_t*>(b.group.lds)[0] == 77);
   }
 }

@@ -99,6 +99,10 @@ TEST_CASE("flat: every instruction agrees with the model with lanes in memory, L
         for (unsigned l = 0; l < 64; ++l) {
           where[l] = round == 0 ? Where::buffer : static_cast<Where>(f.random() % 3);
           at[l] = pick(f, c, round, where[l] == Where::scratch ? MemFixture::kLaneBytes : where[l] == Where::lds ? MemFixture::kLds : MemFixture::kBuffer);
+          if (where[l] != Where::buffer && at[l] < static_cast<std::uint32_t>(c.imm)) { // the registers alone choose the space
+            where[l] = Where::buffer;
+            at[l] = pick(f, c, round, MemFixture::kBuffer);
+          }
           const std::uint64_t base = where[l] == Where::buffer ? f.buffer.address : where[l] == Where::lds ? f.bench.dispatch.shared_aperture : f.bench.dispatch.private_aperture;
           f.bench.set_v64(2, l, f.active(l) ? base + at[l] - static_cast<std::uint64_t>(std::int64_t{c.imm}) : 7);
         }

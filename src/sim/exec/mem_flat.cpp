@@ -78,21 +78,24 @@ Next flat(Wave& wave, const Inst& inst) {
   const MemOp& op = *static_cast<const MemOp*>(inst.kernel);
   const std::uint64_t exec = wave.exec();
   if (exec == 0) return Next::fallthrough;
-  alignas(64) std::uint64_t address[kLanes];
+  // The address registers alone choose the space; the offset is added within it (LLVM's selection of offsets says so).
+  alignas(64) std::uint64_t base[kLanes], with_offset[kLanes];
   const Rows v = rows(wave, inst.src[0]);
-  lane_ops().join(v[0], v[1], inst.imm, address);
+  lane_ops().join(v[0], v[1], 0, base);
+  if (inst.imm != 0) lane_ops().join(v[0], v[1], inst.imm, with_offset);
+  const std::uint64_t* address = inst.imm != 0 ? with_offset : base;
   const std::uint64_t shared = wave.dispatch->shared_aperture, priv = wave.dispatch->private_aperture;
   // "No lane in the aperture" is again one range: everything but the aperture, around the end of the address space.
-  const auto none_in = [&](std::uint64_t aperture) { return aperture == 0 || lane_ops().inside(address, exec, aperture + kApertureLast + 1, ~kApertureLast - 1); };
+  const auto none_in = [&](std::uint64_t aperture) { return aperture == 0 || lane_ops().inside(base, exec, aperture + kApertureLast + 1, ~kApertureLast - 1); };
   GlobalSpace global_space{wave, inst, address};
   if (none_in(shared) && none_in(priv)) {
     return perform(global_space, wave, inst, op, exec) ? Next::fallthrough : raise_memory_fault(wave, inst);
   }
-  const std::uint64_t in_lds = shared == 0 ? 0 : exec & lane_ops().inside_mask(address, shared, kApertureLast);
-  const std::uint64_t in_private = priv == 0 ? 0 : exec & lane_ops().inside_mask(address, priv, kApertureLast);
+  const std::uint64_t in_lds = shared == 0 ? 0 : exec & lane_ops().inside_mask(base, shared, kApertureLast);
+  const std::uint64_t in_private = priv == 0 ? 0 : exec & lane_ops().inside_mask(base, priv, kApertureLast);
   const std::uint64_t in_global = exec & ~in_lds & ~in_private;
   alignas(64) std::uint64_t offset[kLanes];
-  for (unsigned l = 0; l < kLanes; ++l) offset[l] = address[l] & kApertureLast;
+  for (unsigned l = 0; l < kLanes; ++l) offset[l] = (base[l] & kApertureLast) + inst.imm;
   LdsSpace lds{wave, offset};
   ScratchSpace private_space(wave, inst, offset);
   const FaultAccess access = op.access();
