@@ -222,8 +222,8 @@ TEST_CASE("hwreg: placement and allocation are where the ISA guide has them", "[
   CHECK((b.s(4) >> 8 & 15) == 5);   // CU
   CHECK((b.s(4) >> 13 & 7) == 3);   // SE
   REQUIRE(b.run(kHwregs[8]));
-  CHECK((b.s(4) >> 6 & 63) == 192 / 4 - 1);
-  CHECK((b.s(4) >> 12 & 63) == 128 / 4);
+  CHECK((b.s(4) >> 6 & 63) == 192 / 8 - 1);
+  CHECK((b.s(4) >> 12 & 63) == 128 / 4 - 1);
   REQUIRE(b.run(kHwregs[9]));
   CHECK((b.s(4) >> 12 & 0x3ff) == 4096 / 256);
   REQUIRE(b.run(kHwregs[10]));

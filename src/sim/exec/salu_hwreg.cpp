@@ -26,12 +26,12 @@ std::uint32_t hw_id(const Wave& w) {
   return (w.hw_slot & 7u) | ((w.hw_slot >> 3) & 3u) << 4 | (cu & 15u) << 8 | (se & 7u) << 13;
 }
 
-// Vector registers in fours, their number less one; the AccVGPR offset in fours; scalar registers in sixteens, less one. The
-// bases are not modelled.
+// Vector registers in eights, the AccVGPR offset in fours, scalar registers in sixteens, each less one (the fields as Linux's trap
+// handler for these targets reads them). The bases are not modelled.
 std::uint32_t gpr_alloc(const Wave& w) {
   const std::uint32_t vgprs = w.agpr_count != 0 ? w.agpr_base + w.agpr_count : w.vgpr_count;
-  const std::uint32_t size = vgprs == 0 ? 0 : (vgprs - 1) / 4, sgprs = w.sgpr_count == 0 ? 0 : (w.sgpr_count - 1) / 16;
-  return (size & 63u) << 6 | (w.agpr_base / 4 & 63u) << 12 | (sgprs & 15u) << 24;
+  const auto less_one = [](std::uint32_t n, std::uint32_t granule) { return n == 0 ? 0 : (n - 1) / granule; };
+  return less_one(vgprs, 8) << 6 | less_one(w.agpr_base, 4) << 12 | less_one(w.sgpr_count, 16) << 24;
 }
 
 // Size in units of 64 dwords.
