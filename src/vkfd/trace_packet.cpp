@@ -78,7 +78,7 @@ std::string describe_sdma(Words w) {
   case sim::sdma::nop: text = "NOP"; break;
   case sim::sdma::copy:
     if (sub == sim::sdma::kCopyLinear && w.size() >= 7) {
-      text = fmt::format("COPY_LINEAR bytes={} from={:#x} to={:#x}", (w[1] & 0x3fffffu) + 1, pair(w, 3), pair(w, 5));
+      text = fmt::format("COPY_LINEAR bytes={} from={:#x} to={:#x}", (w[1] & 0x3fffffffu) + 1, pair(w, 3), pair(w, 5));
     } else {
       text = fmt::format("COPY_LINEAR_RECT from={:#x} to={:#x}", pair(w, 1), pair(w, 6));
     }

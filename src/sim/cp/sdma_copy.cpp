@@ -11,6 +11,7 @@
 namespace aql::sim {
 namespace {
 
+constexpr std::uint32_t kLinearCountMask = 0x3fffffffu; // 22 bits on older engines, 30 from SDMA 4.4 on
 constexpr std::uint32_t kCountMask = 0x3fffffu;
 constexpr std::uint64_t kBounceBytes = 16384; // one access of the port
 
@@ -53,7 +54,7 @@ SdmaInterpreter::Step SdmaInterpreter::move(std::uint64_t source, std::uint64_t 
 
 SdmaInterpreter::Step SdmaInterpreter::do_copy_linear(const std::uint32_t* p) {
   const bool broadcast = (p[0] & sdma::kCopyBroadcast) != 0;
-  const std::uint64_t bytes = (p[1] & kCountMask) + 1ull;
+  const std::uint64_t bytes = (p[1] & kLinearCountMask) + 1ull;
   if ((p[2] >> 16 & 3u) != 0 || (p[2] >> 24 & 3u) != 0) return fail(Errc::unsupported, "COPY_LINEAR with byte swap");
   return move(pair(p[3], p[4]) + done_, pair(p[5], p[6]) + done_, broadcast ? pair(p[7], p[8]) + done_ : 0, bytes - done_);
 }

@@ -28,7 +28,7 @@ TEST_CASE("sdma: COPY_LINEAR copies exactly the bytes it names, at any alignment
 
 TEST_CASE("sdma: a large COPY_LINEAR takes several turns in which other queues move") {
   auto gpu = make_gpu();
-  constexpr std::uint32_t kBytes = 0x3fffe0;
+  constexpr std::uint32_t kBytes = 0x5fffe0; // more than 22 bits of count
   Memory from{*gpu, kBytes, kRead, "from"}, to{*gpu, kBytes, kRead | kWrite, "to"};
   pattern(from.host<std::uint8_t>(), kBytes);
   Sdma queue{*gpu};
