@@ -60,7 +60,8 @@ public:
   // Returns when the device has left the ring.
   virtual Result<void> destroy_queue(std::uint64_t id) = 0;
 
-  // Called with the number of an event that the device has stored to its mailbox, or sent with an interrupt.
+  // Called with the number of an event that the device has stored to its mailbox, or sent with an interrupt; with
+  // sim::kAnyEvent when a wave interrupts, which has stored to mailboxes itself.
   virtual void set_event_hook(std::function<void(std::uint32_t)> hook) = 0;
   [[nodiscard]] virtual std::uint64_t timestamp() const = 0;
   [[nodiscard]] virtual std::uint64_t shared_aperture() const = 0;

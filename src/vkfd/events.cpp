@@ -42,7 +42,7 @@ int Events::create(std::uint32_t type, bool auto_reset, Created& out) {
     }
     next_signal_ = id + 1 < KFD_SIGNAL_EVENT_LIMIT ? id + 1 : 1;
     out = {id, id, true};
-    if (slots_ != nullptr) std::atomic_ref{slots_[id]}.store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
+    empty_slot(id);
   } else {
     while (events_.contains(next_other_)) next_other_ = std::max(next_other_ + 1, kfd::kFirstNonsignalEvent);
     out = {next_other_, 0, false};
@@ -95,12 +95,24 @@ int Events::reset(std::uint32_t id) {
   return 0;
 }
 
+void Events::empty_slot(std::uint32_t id) noexcept {
+  if (slots_ != nullptr) std::atomic_ref{slots_[id]}.store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
+}
+
 void Events::interrupt(std::uint32_t id) noexcept {
   const std::lock_guard lock{mutex_};
-  Event* event = with_slot(id);
-  if (event == nullptr) return; // destroyed while the interrupt was on its way
-  if (slots_ != nullptr) std::atomic_ref{slots_[id]}.store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
-  set_locked(*event);
+  if (id != kAny) {
+    Event* event = with_slot(id);
+    if (event == nullptr) return; // destroyed while the interrupt was on its way
+    empty_slot(id);
+    return set_locked(*event);
+  }
+  if (slots_ == nullptr) return;
+  for (auto& [number, event] : events_) {
+    if (!has_slot(event.type) || std::atomic_ref{slots_[number]}.load(std::memory_order_acquire) == kfd::kUnsignaledSlot) continue;
+    empty_slot(number);
+    set_locked(event);
+  }
 }
 
 template <class What>

@@ -37,7 +37,8 @@ public:
   // KFD_IOC_WAIT_RESULT_*. 0, or -errno and the result "fail": EINVAL (no such event), EIO (destroyed during the wait).
   int wait(std::vector<kfd::EventData>& data, bool all, std::uint32_t timeout_ms, std::uint32_t& result);
 
-  // The device's side.
+  // The device's side. kAny: every event whose slot something was stored to.
+  static constexpr std::uint32_t kAny = 0;
   void interrupt(std::uint32_t id) noexcept;
   void memory_exception(const kfd_hsa_memory_exception_data& what);
   void hardware_exception(const kfd_hsa_hw_exception_data& what);
@@ -57,6 +58,7 @@ private:
     std::vector<Waiting*> waiting;
   };
   Event* with_slot(std::uint32_t id); // null: none, or one without a slot
+  void empty_slot(std::uint32_t id) noexcept;
   void set_locked(Event& event);
   // To every event of a type.
   template <class What>

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/env.hpp"
+#include "sim/cp/gpu.hpp"
 
 namespace aql::vkfd {
 namespace {
@@ -67,6 +68,7 @@ Result<std::unique_ptr<Process>> Process::create(std::span<const GpuIdentity> id
     gpu->doorbell_view = process->kfd_.map(doorbell_offset(gpu->index), kDoorbellBytes);
     if (!gpu->doorbell_view) return no_view();
     gpu->doorbells = reinterpret_cast<std::uint64_t*>(gpu->doorbell_view.get());
+    static_assert(Events::kAny == sim::kAnyEvent);
     gpu->event_hook = [events_of = &process->events_](std::uint32_t id) { events_of->interrupt(id); };
     process->gpus_.push_back(std::move(gpu));
   }

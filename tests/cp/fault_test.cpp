@@ -33,6 +33,19 @@ TEST_CASE("fault: the report names kernel, pc, words, workgroup, wave, lane, add
   CHECK(done.load() == 1);
 }
 
+TEST_CASE("interrupt: a wave that sends one has the event hook look at all events, and wakes who waits") {
+  auto gpu = make_gpu({.workers = 1});
+  std::vector<std::uint32_t> events;
+  gpu->set_event_hook([&events](std::uint32_t id) { events.push_back(id); });
+  Kernel kernel{*gpu, {0xbf900001, kEndpgm}}; // s_sendmsg sendmsg(MSG_INTERRUPT)
+  Queue queue{*gpu};
+  const std::uint32_t before = gpu->event_counter().load();
+  queue.submit(dispatch(kernel.object()));
+  wait_until([&] { return gpu->event_counter().load() != before; });
+  queue.destroy();
+  CHECK(events == std::vector<std::uint32_t>{kAnyEvent});
+}
+
 TEST_CASE("fault: in the middle of ten dispatches it ends those behind it, not those before, and no other queue") {
   const unsigned workers = GENERATE(1u, 2u);
   auto gpu = make_gpu({.workers = workers});

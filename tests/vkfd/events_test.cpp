@@ -101,6 +101,20 @@ TEST_CASE("events: an interrupt empties the slot and wakes who waits") {
   CHECK(page[created.slot] == vkfd::kfd::kUnsignaledSlot);
 }
 
+TEST_CASE("events: an interrupt of a wave sets the events that have something in their slots, and no others") {
+  Events events;
+  std::vector<std::uint64_t> page(KFD_SIGNAL_EVENT_LIMIT);
+  events.set_page(page.data());
+  Events::Created stored, empty;
+  REQUIRE(events.create(KFD_IOC_EVENT_SIGNAL, false, stored) == 0);
+  REQUIRE(events.create(KFD_IOC_EVENT_SIGNAL, false, empty) == 0);
+  page[stored.slot] = stored.id;
+  events.interrupt(Events::kAny);
+  CHECK(look(events, {data_for(stored.id)}) == kSeen);
+  CHECK(look(events, {data_for(empty.id)}) == kNotSeen);
+  CHECK(page[stored.slot] == vkfd::kfd::kUnsignaledSlot);
+}
+
 TEST_CASE("events: a wait for an event that is destroyed fails with an input/output error") {
   Events events;
   const auto first = make(events, KFD_IOC_EVENT_SIGNAL, true), id = make(events, KFD_IOC_EVENT_SIGNAL, true);

@@ -70,13 +70,22 @@ void Engine::raise_event(HostView& view, std::uint64_t mailbox, std::uint32_t ev
   if (mailbox != 0) {
     if (auto* slot = view.as<std::uint64_t>(mailbox, kRead | kWrite))
       std::atomic_ref{*slot}.store(event_id, std::memory_order_release);
-    std::shared_ptr<const std::function<void(std::uint32_t)>> hook;
-    {
-      const std::lock_guard lock{callbacks_mutex_};
-      hook = event_hook_;
-    }
-    if (hook && *hook) (*hook)(event_id);
+    call_event_hook(event_id);
   }
+  bump_event_counter();
+}
+
+void Engine::call_event_hook(std::uint32_t event_id) {
+  std::shared_ptr<const std::function<void(std::uint32_t)>> hook;
+  {
+    const std::lock_guard lock{callbacks_mutex_};
+    hook = event_hook_;
+  }
+  if (hook && *hook) (*hook)(event_id);
+}
+
+void Engine::wave_interrupt() {
+  call_event_hook(kAnyEvent);
   bump_event_counter();
 }
 

@@ -53,6 +53,8 @@ struct Engine {
   void set_event_hook(std::function<void(std::uint32_t)> hook);
   [[nodiscard]] std::string symbol(std::uint64_t address) const;
 
+  // A wave says that it has stored to signals. What it names, a few bits of M0, is not enough to tell which.
+  void wave_interrupt();
   // Host writes a signal or a completion happened: blocked host waits look again.
   void bump_event_counter() noexcept;
   // Timestamps, decrement (release), mailbox, event. false: the signal cannot be written; `why` says so.
@@ -72,6 +74,7 @@ struct Engine {
 
 private:
   void raise_event(HostView& view, std::uint64_t mailbox, std::uint32_t event_id);
+  void call_event_hook(std::uint32_t event_id);
   std::atomic<Dispatch*> retired_{nullptr};
   mutable std::mutex callbacks_mutex_;
   std::shared_ptr<const std::function<std::string(std::uint64_t)>> symbolizer_;

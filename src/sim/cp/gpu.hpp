@@ -102,6 +102,9 @@ struct SdmaQueueConfig {
 
 using QueueId = std::uint64_t;
 
+// What the event hook is told when a wave interrupts (s_sendmsg MSG_INTERRUPT): some mailboxes hold events, look at all.
+inline constexpr std::uint32_t kAnyEvent = 0;
+
 // Sees every packet once, before it is executed: an AQL slot, or a PM4 or SDMA packet with its header, also of indirect buffers.
 // Called on the processor's thread; calls no member of the Gpu.
 enum class PacketEngine : std::uint8_t { aql, pm4, sdma };
@@ -155,7 +158,7 @@ public:
 
   // address -> "kernel name" for reports, may be empty.
   void set_symbolizer(std::function<std::string(std::uint64_t)> symbolizer);
-  // amd_signal_t.event_id to raise (virtual KFD events).
+  // amd_signal_t.event_id to raise (virtual KFD events), or kAnyEvent.
   void set_event_hook(std::function<void(std::uint32_t event_id)> hook);
   void set_trace(TraceSink* sink); // null: off
   void set_packet_observer(PacketObserver* observer); // null: off; lives as long as the Gpu

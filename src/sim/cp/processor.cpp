@@ -25,6 +25,7 @@ constexpr std::uint32_t kPassesBeforeYield = 64, kPassesBeforeSleep = 2000;
 
 thread_local const Processor* t_processor = nullptr;
 
+void interrupt_of_wave(void* engine) { static_cast<Engine*>(engine)->wave_interrupt(); }
 std::uint64_t host_dispatch_clock(void* clock) { return static_cast<const DeviceClock*>(clock)->now(); }
 
 } // namespace
@@ -272,6 +273,8 @@ Dispatch* Processor::new_dispatch() {
       d.context.private_aperture = kPrivateAperture;
       d.context.clock = &host_dispatch_clock;
       d.context.clock_arg = &engine_.clock;
+      d.context.interrupt = &interrupt_of_wave;
+      d.context.interrupt_arg = &engine_;
       d.context.core_clocks_per_tick =
           static_cast<std::uint32_t>(engine_.profile.clock_mhz * 1'000'000ull / engine_.profile.timestamp_hz);
       free_dispatches_.push_back(&d);

@@ -55,6 +55,13 @@ Next setprio(Wave& w, const Inst& i) {
   return Next::fallthrough;
 }
 
+// Other messages are for graphics, debuggers and trap handlers.
+Next sendmsg(Wave& w, const Inst& i) {
+  constexpr std::uint32_t kMsgInterrupt = 1;
+  if ((i.imm & 0xfu) == kMsgInterrupt && w.dispatch->interrupt != nullptr) w.dispatch->interrupt(w.dispatch->interrupt_arg);
+  return Next::fallthrough;
+}
+
 Next sendmsghalt(Wave& w, const Inst& i) {
   return raise_fault(w, i, Errc::exception, "s_sendmsghalt: the wave halted itself, and there is no debugger to let it go on");
 }
@@ -140,7 +147,7 @@ Handler bind_sopp(const Inst& i) {
   case Op::s_sethalt: return sethalt;
   case Op::s_sleep: return sleep;
   case Op::s_setprio: return setprio;
-  case Op::s_sendmsg: return nop;
+  case Op::s_sendmsg: return sendmsg;
   case Op::s_sendmsghalt: return sendmsghalt;
   case Op::s_trap: return trap;
   case Op::s_icache_inv: return icache_inv;

@@ -71,6 +71,8 @@ struct DispatchContext {
   std::uint64_t code_generation = 0;     // CodeCache::begin_dispatch()
   std::uint64_t (*clock)(void* arg) = nullptr; // s_memrealtime: device timestamp; null: the host's steady clock in 10 ns ticks
   void* clock_arg = nullptr;
+  void (*interrupt)(void* arg) = nullptr;      // s_sendmsg MSG_INTERRUPT: a wave has stored to signals or their mailboxes
+  void* interrupt_arg = nullptr;
   std::uint32_t core_clocks_per_tick = 17;     // s_memtime counts core clocks
   TraceSink* trace = nullptr;            // --trace-insts, null when off
   FidelityCounters* fidelity = nullptr;  // null when off
