@@ -136,7 +136,10 @@ int Events::wait(std::vector<kfd::EventData>& data, bool all, std::uint32_t time
   for (const auto& d : data) {
     if (!events_.contains(d.event_id)) return -EINVAL;
   }
-  std::condition_variable wake;
+  // Not on the stack: thread sanitizers do not see our lock where it is taken below libraries that they leave out, and would take the
+  // next use of the stack for a race with who woke us.
+  const auto owner = std::make_unique<std::condition_variable>();
+  std::condition_variable& wake = *owner;
   std::deque<Waiting> mine;
   for (auto& d : data) {
     Event& event = events_.at(d.event_id);
