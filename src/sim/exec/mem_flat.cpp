@@ -20,7 +20,7 @@ bool load_lds_from(Wave& wave, const Inst& inst, const MemOp& op, std::uint64_t 
 } // namespace
 
 void lds_dma_addresses(const Wave& wave, const Inst& inst, unsigned dwords, std::uint64_t* address) {
-  const std::uint32_t m0 = wave.sgpr[kM0] & (wave.dispatch->arch == Arch::gfx950 ? 0x3fffcu : 0xfffcu);
+  const std::uint32_t m0 = m0_lds_address(wave) & ~3u;
   const std::uint32_t stride = dwords > 2 ? 16 : 4;
   for (std::uint32_t l = 0; l < kLanes; ++l) address[l] = static_cast<std::uint32_t>(m0 + inst.imm + l * stride);
 }
