@@ -108,39 +108,49 @@ TEST_CASE("progress: a persistent kernel and the host pass a value back and fort
   CHECK(queue.fault_count == 0);
 }
 
-TEST_CASE("progress: the lowest-priority queue moves while others are flooded") {
-  auto gpu = make_gpu({.hand_stepped = true});
-  auto count = make_kernel(*gpu, kCount);
+namespace {
+
+// Dispatches whose groups count themselves, stepped by hand.
+struct Counting {
+  std::unique_ptr<Gpu> gpu = make_gpu({.hand_stepped = true});
+  std::unique_ptr<Kernel> count = make_kernel(*gpu, kCount);
   Memory counters{*gpu, 4096, kRead | kWrite, "counters"};
-  Kernargs args{*gpu}, other_args{*gpu};
-  args.put64(0, counters.address());
-  other_args.put64(0, counters.address() + 64);
+  Kernargs first{*gpu}, second{*gpu};
+
+  Counting() {
+    first.put64(0, counters.address());
+    second.put64(0, counters.address() + 64);
+  }
+  // Counts at byte 0 or 64 of the counters.
+  [[nodiscard]] abi::KernelDispatchPacket packet(unsigned at, std::uint32_t groups, std::uint64_t signal = 0) {
+    auto p = dispatch(count->object(), signal, 64 * groups, 64);
+    p.kernarg_address = at == 0 ? first.address() : second.address();
+    return p;
+  }
+};
+
+} // namespace
+
+TEST_CASE("progress: the lowest-priority queue moves while others are flooded") {
+  Counting counting;
+  auto& gpu = counting.gpu;
+  auto& counters = counting.counters;
   Signal done{*gpu, 1};
   Queue flood{*gpu, {.priority = 3}}, low{*gpu, {.priority = -3}};
-  auto packet = dispatch(count->object(), 0, 64 * 100'000, 64);
-  packet.kernarg_address = args.address();
-  flood.submit(packet);
-  packet = dispatch(count->object(), done.handle(), 64 * 100, 64);
-  packet.kernarg_address = other_args.address();
-  low.submit(packet);
+  flood.submit(counting.packet(0, 100'000));
+  low.submit(counting.packet(64, 100, done.handle()));
   while (done.load() != 0) REQUIRE(gpu->step());
   CHECK(load32(counters, 64) == 100);
   CHECK(load32(counters) < 10'000);
 }
 
 TEST_CASE("progress: a queue's new priority counts for the groups of its dispatch that have not started") {
-  auto gpu = make_gpu({.hand_stepped = true});
-  auto count = make_kernel(*gpu, kCount);
-  Memory counters{*gpu, 4096, kRead | kWrite, "counters"};
-  Kernargs args{*gpu}, other_args{*gpu};
-  args.put64(0, counters.address());
-  other_args.put64(0, counters.address() + 64);
+  Counting counting;
+  auto& gpu = counting.gpu;
+  auto& counters = counting.counters;
   Queue one{*gpu, {.priority = 3}}, other{*gpu, {.priority = -3}};
-  auto packet = dispatch(count->object(), 0, 64 * 100'000, 64);
-  packet.kernarg_address = args.address();
-  one.submit(packet);
-  packet.kernarg_address = other_args.address();
-  other.submit(packet);
+  one.submit(counting.packet(0, 100'000));
+  other.submit(counting.packet(64, 100'000));
   while (load32(counters) < 3000) REQUIRE(gpu->step());
   const std::uint32_t before = load32(counters, 64);
   CHECK(before < 2000);
